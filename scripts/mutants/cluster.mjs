@@ -27,6 +27,7 @@ const QUESTIONS_TESTS = ['test/cluster/questions.test.ts'];
 const NODE_FILE_TESTS = ['src/cluster/map/node-file.test.ts'];
 const PLACEMENT_TESTS = ['src/cluster/map/placement.test.ts'];
 const REMOTE_TESTS = ['test/cluster/remote-reads.test.ts'];
+const PACKETS_TESTS = ['test/cluster/packets.test.ts'];
 const START_TESTS = ['test/cluster/start.test.ts'];
 
 export const CLUSTER_MUTANTS = [
@@ -394,9 +395,16 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'something is sent over a closed connection',
     `${CLUSTER}/nats/nats.ts`,
-    'if (!this.#connection.isClosed()) this.#connection.publish',
-    'this.#connection.publish',
+    'orLose(() => this.#connection.publish(subject, bytes));',
+    'this.#connection.publish(subject, bytes);',
     REPORTER_TESTS,
+  ),
+  mutant(
+    'an answer that is larger than a message ends the process',
+    `${CLUSTER}/nats/nats.ts`,
+    'orLose(() => message.respond(bytes));',
+    'message.respond(bytes);',
+    PACKETS_TESTS,
   ),
   mutant(
     'servers are tried for ever, though nobody needs a connection',

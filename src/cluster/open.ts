@@ -13,6 +13,7 @@ import { joinCluster } from './map/join.js';
 import { LogCheck } from './replica/log-check.js';
 import type { LoopPlace } from './loop-points.js';
 import { shardOfNode, type ClusterMap } from './map/map.js';
+import { ENVELOPE_BYTES } from './nats/message.js';
 import { Nats } from './nats/nats.js';
 import { isStore, NodeFile } from './map/node-file.js';
 import { NodeState, ReplicaState } from './voting/node-state.js';
@@ -149,7 +150,8 @@ export class ClusterNode {
       logger,
       () => file.claim(engine.storeId),
     );
-    const source = new SeedSource(this.dataPath, folder, logger);
+    const mostBytes = (): number => nats.maxPayload - ENVELOPE_BYTES;
+    const source = new SeedSource(this.dataPath, folder, mostBytes, logger);
     nats.subscribe(subjects.seeds(cluster, shard, replica), (bytes, answer) => {
       void source.answer(bytes).then(answer);
     });

@@ -22,6 +22,8 @@ const PAUSE_MS = 50;
 /** Confirmations that do not come within this time may be lost: the replicas are asked for them. */
 const CONFIRM_MS = 500;
 const LOOK_MS = 250;
+/** For so many, the oldest, at one time: they have to fit into a message. */
+const MOST_ASKED = 4_096;
 /** After a write without an outcome the shard counts as silent for so long, or until it answers. */
 const SILENT_MS = 30_000;
 /** What replicas say of their disks holds for so long, and is waited for at most for so long. */
@@ -275,7 +277,7 @@ export class Writes {
       }
     }
     if (unconfirmed.length > 0 || this.gateway.fullReplicas > 0) {
-      this.#ask(unconfirmed);
+      this.#ask(unconfirmed.slice(0, MOST_ASKED));
     }
   }
 

@@ -1,12 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MemoryBudget } from '../../src/admission/memory-budget.js';
+import { ENVELOPE_BYTES } from '../../src/cluster/nats/message.js';
 import { Nats } from '../../src/cluster/nats/nats.js';
 import { Packets } from '../../src/cluster/nats/packets.js';
+import { SeedSource } from '../../src/cluster/replica/seed-source.js';
 import { deferred } from '../../src/core/deferred.js';
-import { Packet, PieceQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import {
+  Packet,
+  PieceQuestion,
+  SeedAnswer,
+  SeedQuestion,
+  type SeedAnswer_File,
+} from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
-import { ownNatsServer } from '../support/replicas.js';
+import { makeTemporaryFolder } from '../support/folders.js';
+import { changeOf, openEngine, ownNatsServer, SILENT } from '../support/replicas.js';
 
 const SUBJECT = 'asked';
 const LONG_MS = 20_000;
@@ -48,6 +57,42 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
     await asker.nats.connection.flush();
     expect([...(await asker.packets.ask(SUBJECT, Uint8Array.of(1), LONG_MS))]).toEqual([1]);
     expect((await asker.packets.ask(SUBJECT, large, LONG_MS)).length).toBe(large.length);
+  });
+
+  test('an answer that no message has room for ends nothing, nor do others', async () => {
+    const [asker, { nats }] = [await open('huge'), await open('huge')];
+    const most = nats.maxPayload;
+    nats.subscribe(SUBJECT, ([size = 0], answer) => answer(new Uint8Array(most + size)));
+    await nats.connection.flush();
+    const ask = async (size: number) => await asker.nats.ask(SUBJECT, Uint8Array.of(size), 500);
+    await expect(ask(1)).rejects.toThrow('timeout');
+    nats.send(SUBJECT, new Uint8Array(most + 1));
+    expect((await ask(0)).length).toBe(most);
+  });
+
+  test('of a copy of the points all that is answered fits into a message', async () => {
+    const [{ nats }, asker] = [await open('copies'), await open('copies')];
+    const path = makeTemporaryFolder();
+    const engine = await openEngine(path);
+    await engine.apply(changeOf(engine, 20, 'x'.repeat(100_000)), 1);
+    const mostBytes = (): number => nats.maxPayload - ENVELOPE_BYTES;
+    const source = new SeedSource(makeTemporaryFolder(), path, mostBytes, SILENT);
+    onTestFinished(() => source.close());
+    nats.subscribe(SUBJECT, (bytes, answer) => void source.answer(bytes).then(answer));
+    await nats.connection.flush();
+    const ask = async (question: Partial<SeedQuestion>): Promise<SeedAnswer> => {
+      const whole = { copy: 'c0', piece: undefined, isOver: false, ...question };
+      return SeedAnswer.decode(await asker.nats.ask(SUBJECT, SeedQuestion.encode(whole).finish()));
+    };
+    const largest = async (): Promise<SeedAnswer_File | undefined> =>
+      (await ask({})).files.find(({ bytes }) => bytes > nats.maxPayload);
+    await expect.poll(largest, { timeout: 10_000 }).toBeDefined();
+    const file = (await largest())?.name ?? '';
+    const { piece } = await ask({ piece: { file, offset: 0n, bytes: 2 ** 31 } });
+    expect(piece.length).toBe(mostBytes());
+    const name = 'x'.repeat(nats.maxPayload - 100);
+    expect((await ask({ copy: name })).fault).toContain('xxx');
+    expect((await ask({ piece: { file: name, offset: 0n, bytes: 1 } })).fault).toContain('xxx');
   });
 
   test('an answer is kept until it is fetched, and no longer', async () => {

@@ -109,9 +109,12 @@ export class Nats {
     await this.#turn;
   }
 
-  /** Sends a message that may be lost: the receiver asks again. */
+  /**
+   * Sends a message that may be lost: the receiver asks again. So is one that the client refuses: it is
+   * larger than the server takes, or the connection is closed.
+   */
   send(subject: string, bytes: Uint8Array): void {
-    if (!this.#connection.isClosed()) this.#connection.publish(subject, bytes);
+    orLose(() => this.#connection.publish(subject, bytes));
   }
 
   /**
@@ -188,7 +191,7 @@ export class Nats {
     const { subject, hear, queue } = subscribed;
     const answer = async (message: Msg, bytes: Uint8Array): Promise<void> => {
       await this.turnEnd();
-      if (!connection.isClosed()) message.respond(bytes);
+      orLose(() => message.respond(bytes));
     };
     const subscription = connection.subscribe(subject, {
       ...(queue === undefined ? {} : { queue }),
@@ -283,6 +286,15 @@ interface Subscribed {
   readonly queue: string | undefined;
   /** Ends it over the connection of the moment. */
   end?: () => Promise<void>;
+}
+
+/** What another node is sent may be lost, and ends nothing here. */
+function orLose(send: () => unknown): void {
+  try {
+    send();
+  } catch {
+    // Whoever waits for it asks again, or gives up.
+  }
 }
 
 function numbersOf(version: string): number[] {

@@ -20,7 +20,7 @@ test('a start removes the copies that an earlier process has left, and nothing o
   writeFileSync(file, marker);
   const lines: string[] = [];
   const logger = createLogger('info', { write: (line: string) => void lines.push(line) });
-  const source = new SeedSource(dataPath, join(dataPath, 'shard-0'), logger);
+  const source = new SeedSource(dataPath, join(dataPath, 'shard-0'), () => 1, logger);
   onTestFinished(() => source.close());
   expect([own, folder, copied, file].map(existsSync)).toEqual([false, true, true, true]);
   for (const kept of [folder, copied, file]) expect(lines.join('')).toContain(kept);

@@ -25,6 +25,8 @@ const UNUSED_MS = 60_000;
 const LOOK_MS = 10_000;
 
 const LONGEST_PIECE = 1024 * 1024;
+/** Names that a question has may be of any length. */
+const LONGEST_FAULT = 1_000;
 const ZEROS = Buffer.alloc(LONGEST_PIECE);
 const NOTHING = new Uint8Array();
 
@@ -49,10 +51,12 @@ export class SeedSource {
   /**
    * @param dataPath where copies are made
    * @param folder the folder of the replica
+   * @param mostBytes how many a piece has at most, to fit into a message
    */
   constructor(
     private readonly dataPath: string,
     private readonly folder: string,
+    private readonly mostBytes: () => number,
     private readonly logger: Logger,
   ) {
     const left = readdirSync(dataPath).filter((name) => name.startsWith(PREFIX));
@@ -75,7 +79,8 @@ export class SeedSource {
       const answer = await this.#answer(SeedQuestion.decode(bytes));
       return SeedAnswer.encode({ ...none, ...answer }).finish();
     } catch (error) {
-      return SeedAnswer.encode({ ...none, fault: messageOf(error) }).finish();
+      const fault = messageOf(error).slice(0, LONGEST_FAULT);
+      return SeedAnswer.encode({ ...none, fault }).finish();
     }
   }
 
@@ -94,7 +99,8 @@ export class SeedSource {
     if (piece === undefined) return this.#list(copy ?? this.#make(name), name);
     if (copy === undefined) throw new Error('the copy was removed, as nobody asked for it');
     copy.usedAtMs = performance.now();
-    return { piece: await readPiece(copy, piece) };
+    const bytes = Math.min(piece.bytes, this.mostBytes(), LONGEST_PIECE);
+    return { piece: await readPiece(copy, { ...piece, bytes }) };
   }
 
   #list(copy: Copy, name: string): Partial<SeedAnswer> {
@@ -151,7 +157,7 @@ async function readPiece(
   if (!files.has(file)) throw new Error(`the copy has no file ${file}`);
   const handle = await open(join(folder, REPLICA, file));
   try {
-    const buffer = Buffer.alloc(Math.min(bytes, LONGEST_PIECE));
+    const buffer = Buffer.alloc(bytes);
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, Number(offset));
     const piece = buffer.subarray(0, bytesRead);
     return piece.equals(ZEROS.subarray(0, bytesRead)) ? NOTHING : piece;
