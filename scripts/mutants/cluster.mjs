@@ -248,8 +248,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'the void rule is off',
     FOLLOWER,
-    'const isLate = isVoid(content, storedAtMs(message));',
-    'const isLate = isVoid(content, storedAtMs(message)) && message.seq < 0;',
+    'const isLate = isVoid(message, storedAtMs);',
+    'const isLate = isVoid(message, storedAtMs) && seq < 0;',
     FOLLOWER_TESTS,
   ),
   mutant(
@@ -283,8 +283,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a stream that has another end than the replica is followed',
     FOLLOWER,
-    'storedAtMs(this.#last)) <= ROUNDED_MS',
-    'storedAtMs(this.#last)) >= 0',
+    'storedAtMs) <= ROUNDED_MS',
+    'storedAtMs) >= 0',
     ['test/cluster/lost-tail.test.ts'],
   ),
   mutant(
@@ -318,16 +318,51 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a part of a change is applied as one',
     FOLLOWER,
-    'isLate || content.part ? NOTHING :',
-    'isLate ? NOTHING : content.part ? content.part :',
+    'if (isLate || message.part) return { change: NOTHING, ',
+    'if (isLate || message.part) return { change: isLate ? NOTHING : (message.part ?? NOTHING), ',
     FOLLOWER_TESTS,
   ),
   mutant(
     'a message that nobody knows is passed over',
     FOLLOWER,
-    'if (change.length === 0 && !isLate && !content.part) {',
-    'if (change.length === 0 && !isLate && !content.part && this.#isClosed) {',
+    'if (change.length === 0)',
+    'if (change.length === 0 && this.#isClosed)',
     FOLLOWER_TESTS,
+  ),
+  mutant(
+    'a replica voids what it read damaged',
+    FOLLOWER,
+    'again < READ_AGAIN',
+    'again < 0',
+    FOLLOWER_TESTS,
+  ),
+  mutant(
+    'the history does not say which bytes were passed over',
+    FOLLOWER,
+    'isOld ? NOTHING : this.engine.messages.deleteAll(countOfNone(data))',
+    'isOld ? NOTHING : this.engine.messages.deleteAll(MORE_THAN_ALL)',
+    FOLLOWER_TESTS,
+  ),
+  mutant(
+    'a message of a newer version is passed over',
+    FOLLOWER,
+    "    if (reading.kind === 'unknown') throw new Stopped(`message ${seq} ${reading.reason}`);\n",
+    "    if (reading.kind === 'unknown') return this.#strayEffect(taken, reading.reason);\n",
+    FOLLOWER_TESTS,
+  ),
+  mutant(
+    'a change may have the same part any number of times',
+    FOLLOWER,
+    'new Set(sequences).size < sequences.length',
+    'new Set(sequences).size < 0',
+    FOLLOWER_TESTS,
+  ),
+  mutant(
+    'the checksum of a message leaves out its kind',
+    `${CLUSTER}/nats/message.ts`,
+    'crc32(bytes.subarray(0, CRC_AT))',
+    'crc32(bytes.subarray(0, CRC_AT - 1))',
+    ['src/cluster/nats/message.test.ts'],
   ),
   mutant(
     'a replica that cannot go on does not say so',

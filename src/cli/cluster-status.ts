@@ -52,7 +52,17 @@ function statusLines({ cluster, dimension, replicas, nats, shards }: ClusterStat
       streamRows(isOne ? 'stream' : `shard ${shard}`, stream),
     ),
   ];
-  const columns = ['NODE', 'ANSWERS', 'HISTORY', 'DISK', 'SHARD', 'REPLICA', 'POSITION', 'LACKS'];
+  const columns = [
+    'NODE',
+    'ANSWERS',
+    'HISTORY',
+    'DISK',
+    'SHARD',
+    'REPLICA',
+    'POSITION',
+    'LACKS',
+    'STRAY',
+  ];
   const table = [
     columns,
     ...shards.flatMap(({ shard, nodes }) => nodes.map((node) => nodeRow(node, shard))),
@@ -77,8 +87,8 @@ function streamRows(label: string, stream: StreamStatus | undefined): string[][]
 
 function nodeRow({ node, replica, answer }: NodeStatus, shard: number): string[] {
   const place = [shard, replica].map(String);
-  if (answer === undefined) return [node, 'no', '-', '-', ...place, '-', '-'];
-  const { sequence, lacks, history, isFull } = answer;
+  if (answer === undefined) return [node, 'no', '-', '-', ...place, '-', '-', '-'];
+  const { sequence, lacks, history, isFull, strays } = answer;
   const disk = isFull ? 'full' : 'has space';
-  return [node, 'yes', history, disk, ...place, ...[sequence, lacks].map(formatCount)];
+  return [node, 'yes', history, disk, ...place, ...[sequence, lacks, strays].map(formatCount)];
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MOST_CHANGE_BYTES } from '../config/settings.js';
 import { VectordError } from '../core/errors.js';
 import { inParallel } from '../core/in-parallel.js';
 import { messageOf } from '../core/start-error.js';
@@ -178,6 +179,7 @@ export class Writes {
     waiting: Waiting,
     stores: boolean,
   ): Promise<void> {
+    if (change.length > MOST_CHANGE_BYTES) throw tooLarge(change.length);
     if (stores) await this.#checkSpace();
     // This write will tell: the next go elsewhere meanwhile.
     if (this.#silentUntilMs > -Infinity) this.#silentUntilMs = performance.now() + SILENT_MS;
@@ -305,6 +307,14 @@ function streamFull(): VectordError {
     'STORAGE_FULL',
     'the stream of the cluster is full: if a node is away, start it; else writes come faster than the ' +
       'stream is trimmed: try again in a minute, and raise CLUSTER_LOG_BYTES',
+  );
+}
+
+function tooLarge(bytes: number): VectordError {
+  return new VectordError(
+    'TOO_LARGE',
+    `the change takes ${bytes} bytes, expected at most ${MOST_CHANGE_BYTES} in a cluster: send it in ` +
+      'several requests',
   );
 }
 

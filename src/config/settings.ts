@@ -27,6 +27,12 @@ const MIB = 1024 * KIB;
  */
 const GREATEST_REQUEST_BYTES = 256 * MIB;
 
+/**
+ * A change has at most so many bytes in a cluster, whatever MAX_REQUEST_BYTES is, as all replicas have to
+ * agree: a number takes two bytes of JSON at least, and four of a change.
+ */
+export const MOST_CHANGE_BYTES = 2 * GREATEST_REQUEST_BYTES;
+
 /** A loop takes some 30 MiB, and one serves thousands of searches a second. */
 const MOST_LOOPS_UNASKED = 8;
 

@@ -2,6 +2,8 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { inFrame } from '../../src/cluster/nats/message.js';
+import { Nats } from '../../src/cluster/nats/nats.js';
 import { Follower } from '../../src/cluster/replica/follower.js';
 import { NodeState, ReplicaState } from '../../src/cluster/voting/node-state.js';
 import { decodeOutcome, type ConfirmedOutcome } from '../../src/cluster/voting/outcome.js';
@@ -18,6 +20,7 @@ import { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
+import { Link } from '../support/link.js';
 import {
   changeOf,
   NONE_LOST,
@@ -38,18 +41,21 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
   const servers = ownNatsServer();
 
   /** A shard with one replica, which follows the stream once it is told to. */
-  async function open(path?: string, settings?: Record<string, string>) {
+  async function open(path?: string, settings?: Record<string, string>, link?: Link) {
     const shard = await openShard(servers());
-    const { nats, cluster, stream, gateway } = shard;
+    const { cluster, stream, gateway } = shard;
+    const nats = link === undefined ? shard.nats : await connectBy(link);
     const engine = await openEngine(path, settings);
     const state = new NodeState();
     let log = '';
     const logger = createLogger('info', { write: (line) => void (log += line) });
-    const follow = (created: string | undefined = shard.created): Follower => {
+    const follow = (created: string | undefined = shard.created, most = MOST): Follower => {
       const folder = makeTemporaryFolder();
       const place = { cluster, shard: SHARD, replica: 0 };
       const reporter = new Reporter(nats, engine, place, state, NONE_LOST, folder);
-      const follower = new Follower(nats, engine, stream, created, reporter, state, logger);
+      const claim = (): void => undefined;
+      const parts = [reporter, state, logger, claim, most] as const;
+      const follower = new Follower(nats, engine, stream, created, ...parts);
       onTestFinished(async () => {
         follower.stop();
         await engine.close();
@@ -60,17 +66,36 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     };
     const outcomes: ConfirmedOutcome[] = [];
     let request = 0;
+    const publishBytes = async (bytes: Uint8Array): Promise<number> =>
+      (await shard.nats.streams.publish(subjects.log(cluster, SHARD), bytes)).seq;
     /** Puts a message into the stream as a gateway might that began some time ago. */
-    const publish = async (content: Partial<StreamMessage>, ageMs = 0): Promise<number> => {
+    const publish = async (
+      content: Partial<StreamMessage>,
+      ageMs = 0,
+      encode: (message: StreamMessage) => Uint8Array = inFrame,
+    ): Promise<number> => {
       gateway.onConfirmation = (_, { outcome }) => void outcomes.push(decodeOutcome(outcome));
       const sentAtMs = BigInt(Date.now() - ageMs);
       request += 1;
       const message = { gateway: gateway.id, request, sentAtMs, ...content };
-      const bytes = StreamMessage.encode({ ...NO_CONTENT, ...message }).finish();
-      const { seq } = await nats.streams.publish(subjects.log(cluster, SHARD), bytes);
-      return seq;
+      return await publishBytes(encode({ ...NO_CONTENT, ...message }));
     };
-    return { ...shard, engine, state, log: () => log, follow, outcomes, publish };
+    /** What the replica has told so far; it is asked to tell again. */
+    const strays = (): number => {
+      gateway.ask({ number: 0, unconfirmed: [], reached: undefined });
+      return gateway.straysOf(0);
+    };
+    return {
+      ...shard,
+      engine,
+      state,
+      log: () => log,
+      follow,
+      outcomes,
+      publish,
+      publishBytes,
+      strays,
+    };
   }
 
   /** A replica that can apply nothing until its disk has room again. */
@@ -269,18 +294,86 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
       .toBe(`message ${part} cannot be read: the stream begins with ${next}`);
   });
 
+  test('what no node has sent changes nothing, and each replica comes to the same history', async () => {
+    const { engine, follow, outcomes, publish, publishBytes, strays } = await open();
+    follow();
+    const framed = inFrame({ ...NO_CONTENT, gateway: 'f'.repeat(16), request: 1, sentAtMs: 1n });
+    const flipped = framed.slice();
+    flipped[framed.length - 1] = 255;
+    // Old versions take `hello` for a message that is too old.
+    const sent = ['{"a":1}', 'hello', '[]', framed.subarray(0, 9), flipped, ''].map((bytes) =>
+      Buffer.from(bytes),
+    );
+    const before = [engine.position];
+    for (const bytes of sent) {
+      const sequence = await publishBytes(bytes);
+      await expect.poll(() => engine.position.sequence, PATIENCE).toBe(sequence);
+      before.push(engine.position);
+    }
+    await publish({ change: changeOf(engine) });
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(1);
+    expect(outcomes[0]).toMatchObject({ stored: 1, sequence: 7 });
+    // That of no bytes is no stray.
+    await expect.poll(strays, PATIENCE).toBe(5);
+    expect(countOf(engine)).toBe(1);
+    const other = await open();
+    other.follow();
+    for (const bytes of sent) await other.publishBytes(bytes);
+    await expect.poll(() => other.engine.position, PATIENCE).toEqual(before[6]);
+    // The history of a replica that has read other bytes is another one.
+    const misled = await open();
+    misled.follow();
+    await misled.publishBytes(Buffer.from('{"a":2}'));
+    await expect.poll(() => misled.engine.position.sequence, PATIENCE).toBe(1);
+    expect(misled.engine.position.chain).not.toBe(before[1]?.chain);
+  });
+
+  test('a message that is damaged on its way to a replica is asked for again', async () => {
+    const link = await Link.open(servers().addresses[0] ?? '');
+    onTestFinished(() => link.close());
+    const { engine, follow, outcomes, publish, strays, state } = await open(undefined, {}, link);
+    follow();
+    await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Following);
+    link.damage('a whole text', 'a w#ole text');
+    await publish({ change: changeOf(engine, 1, 'a whole text') });
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(1);
+    expect(link.isDamaged).toBe(true);
+    expect(outcomes[0]).toMatchObject({ isVoid: false, stored: 1 });
+    expect(strays()).toBe(0);
+    const { records } = await engine.scroll({ ...PAGE, include: ALL }, () => undefined);
+    expect(Buffer.from(records.contents).toString()).toBe('a whole text');
+  });
+
+  test('messages without a frame, as they once were, are read', async () => {
+    const { engine, follow, outcomes, publish, strays } = await open();
+    follow();
+    const unframed = (message: StreamMessage) => StreamMessage.encode(message).finish();
+    await publish({ change: changeOf(engine) }, 0, unframed);
+    const part = await publish({ part: changeOf(engine), request: 7 }, 0, unframed);
+    await publish({ parts: { sequences: [BigInt(part)] }, request: 7 }, 0, unframed);
+    await publish({ change: changeOf(engine) }, 31_000, unframed);
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(3);
+    expect(outcomes.map(({ isVoid, stored }) => [isVoid, stored])).toEqual([
+      [false, 1],
+      [false, 1],
+      [true, 0],
+    ]);
+    expect(strays()).toBe(0);
+  });
+
   test.each([
-    ['holds nothing that it knows', {}, 'holds no change that this vectord knows'],
+    ['holds nothing that it knows', {}, inFrame, 'holds no change that this vectord knows'],
+    ['holds what is no change', { change: Buffer.from('no change') }, inFrame, ''],
     [
-      'has parts that are none',
-      { parts: { sequences: [1n] } },
-      'message 1 is no part of the change',
+      'is of a newer version',
+      { change: Buffer.from('new') },
+      (message: StreamMessage) => inFrame(message, 2),
+      'message 2 has version 2 and kind 1, but this vectord reads version 1',
     ],
-    ['holds what is no change', { change: Buffer.from('no change') }, ''],
-  ])('a replica stops at a message that %s', async (_, content, reason) => {
+  ])('a replica stops at a message that %s', async (_, content, encode, reason) => {
     const { engine, publish, follow, state, log } = await open();
     await publish({ change: changeOf(engine) });
-    await publish(content);
+    await publish(content, 0, encode);
     await publish({ change: changeOf(engine) });
     follow();
     await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Stopped);
@@ -289,14 +382,40 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     expect(log()).toContain('the replica of this node has stopped');
   });
 
-  test('a replica stops at a change that names the part of another one', async () => {
-    const { engine, publish, follow, state, log } = await open();
-    const part = await publish({ part: changeOf(engine), request: 7 });
-    await publish({ parts: { sequences: [BigInt(part)] }, request: 8 });
-    follow();
-    await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Stopped);
-    expect(log()).toContain('message 1 is no part of the change');
-    expect(countOf(engine)).toBe(0);
+  test('a change whose parts are none, or too many, is void', async () => {
+    const { engine, publish, publishBytes, follow, outcomes, strays, nats, stream } = await open();
+    const change = changeOf(engine);
+    const request = 99;
+    await publishBytes(Buffer.from('trimmed'));
+    await publish({ change: changeOf(engine) });
+    const manager = await nats.manager();
+    await engine.apply(new Uint8Array(), 1);
+    await manager.streams.purge(stream, { seq: 2 });
+    const part = await publish({ part: change, request });
+    await publish({ part: change.subarray(1), request });
+    await publish({ part: change, request: request + 1 });
+    const wrong = [
+      [2n],
+      [0n],
+      [1n],
+      [1_000n],
+      Array(100_000).fill(3n),
+      [4n, 4n],
+      [3n, 4n],
+      [5n],
+      [3n, 2n],
+    ];
+    for (const sequences of wrong) await publish({ parts: { sequences }, request });
+    await publish({ parts: { sequences: [BigInt(part)] }, request });
+    // What is gone was stored long before, by this measure.
+    follow(undefined, { changeBytes: 2 * change.length - 2, partsMs: -60_000 });
+    await expect.poll(() => engine.position.sequence, PATIENCE).toBe(15);
+    await expect.poll(strays, PATIENCE).toBe(wrong.length);
+    expect(countOf(engine)).toBe(2);
+    expect(outcomes.map(({ isVoid, stored }) => [isVoid, stored])).toEqual([
+      [false, 1],
+      [true, 0],
+    ]);
   });
 
   test('a request with more ids than an outcome has room for is refused', async () => {
@@ -308,7 +427,17 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
   });
 });
 
+const MOST = { changeBytes: 2 ** 30, partsMs: 60_000 };
+const ALL = { vector: false, contentType: true, content: true, metadata: false };
+const PAGE = { after: undefined, limit: 10, newestFirst: false, maxBytes: 1e6 };
 const NO_CONTENT = { change: undefined, part: undefined, parts: undefined };
+
+async function connectBy({ address }: Link): Promise<Nats> {
+  const settings = { clusterUrls: [`nats://${address}`], clusterCredentials: undefined };
+  const nats = await Nats.connect(settings);
+  onTestFinished(async () => await nats.close());
+  return nats;
+}
 
 /** Makes the stream anew, for that of a cluster lets nobody delete a message. */
 async function allowDeletes(manager: JetStreamManager, stream: string): Promise<string> {

@@ -36,9 +36,9 @@ describe.skipIf(HAS_NO_NATS)('a call of all replicas (needs nats-server)', () =>
     const late = [at(4, 40), at(5, 50), at(6, 60)];
     const other = [at(4, 41), at(5, 51)];
     expect(await call(5, [early, late, other], [2])).toEqual({
-      0: { sequence: 4, lacks: 1, history: 'same', isFull: false, isClockOff: false },
-      1: { sequence: 6, lacks: 0, history: 'same', isFull: false, isClockOff: false },
-      2: { sequence: 5, lacks: 0, history: 'other', isFull: true, isClockOff: false },
+      0: { sequence: 4, lacks: 1, history: 'same', isFull: false, isClockOff: false, strays: 0 },
+      1: { sequence: 6, lacks: 0, history: 'same', isFull: false, isClockOff: false, strays: 0 },
+      2: { sequence: 5, lacks: 0, history: 'other', isFull: true, isClockOff: false, strays: 0 },
     });
   });
 
@@ -53,9 +53,9 @@ describe.skipIf(HAS_NO_NATS)('a call of all replicas (needs nats-server)', () =>
   test('does not know of one that nobody remembers', async () => {
     const found = await call(6, [[at(2, 20)], [at(6, 60)], [at(6, 60)]]);
     expect(found).toEqual({
-      0: { sequence: 2, lacks: 4, history: 'unknown', isFull: false, isClockOff: false },
-      1: { sequence: 6, lacks: 0, history: 'same', isFull: false, isClockOff: false },
-      2: { sequence: 6, lacks: 0, history: 'same', isFull: false, isClockOff: false },
+      0: { sequence: 2, lacks: 4, history: 'unknown', isFull: false, isClockOff: false, strays: 0 },
+      1: { sequence: 6, lacks: 0, history: 'same', isFull: false, isClockOff: false, strays: 0 },
+      2: { sequence: 6, lacks: 0, history: 'same', isFull: false, isClockOff: false, strays: 0 },
     });
   });
 });

@@ -1,4 +1,7 @@
+import { jetstream } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { subjects } from '../../src/cluster/nats/subjects.js';
 import type { ClusterStatus, ShardStatus } from '../../src/cluster/status/model.js';
 import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { Vectord } from '../support/vectord.js';
@@ -55,15 +58,39 @@ describe.skipIf(HAS_NO_NATS)(
       expect(stream?.servers.map(({ name }) => name).toSorted()).toEqual(cluster.servers.names);
       expect(stream?.servers.filter(({ state }) => state === 'leader')).toHaveLength(1);
       expect(stream).toMatchObject({ messages: 2, firstSequence: 1, lastSequence: 2 });
-      const answer = { sequence: 2, lacks: 0, history: 'same', isFull: false, isClockOff: false };
+      const well = { history: 'same', isFull: false, isClockOff: false, strays: 0 };
+      const answer = { sequence: 2, lacks: 0, ...well };
       expect(nodes.map((node) => node.answer)).toEqual([answer, answer, answer]);
       const { code, stdout, stderr } = await cluster.status();
       expect(code).toBe(0);
       expect(stderr).toBe('');
       for (const { node } of nodes) {
-        expect(stdout).toMatch(new RegExp(`^${node}  yes  +same  +has space  +\\d  +2  +0$`, 'm'));
+        expect(stdout).toMatch(
+          new RegExp(`^${node}  yes  +same  +has space  +\\d  +2  +0  +0$`, 'm'),
+        );
       }
       expect(stdout).toMatch(/\nall is well\n$/);
+    });
+
+    test('counts what is in the stream and no message of a node, and all goes on', async () => {
+      const nats = await connect({ servers: [...cluster.servers.addresses] });
+      for (const text of ['{"hello":"world"}', 'hello', '[1]']) {
+        await jetstream(nats).publish(subjects.log('vectord', 0), text);
+      }
+      await nats.close();
+      const [client] = clientsOf(cluster.nodes).map(({ v1 }) => v1);
+      await client?.upsert(NEW);
+      const strays = async () =>
+        onlyShardOf(await printed()).nodes.map(({ answer }) => answer?.strays);
+      expect(await strays()).toEqual([3, 3, 3]);
+      const { code, stdout } = await cluster.status();
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/ +6 +0 +3$/m);
+      // A node that starts again is not held up either.
+      await cluster.node(0).kill();
+      await cluster.run(0);
+      await client?.upsert(NEW);
+      await expect.poll(async () => (await printed()).problems, POLL).toEqual([]);
     });
 
     test('names a node that is down, and is well again with it', async () => {

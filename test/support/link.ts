@@ -13,6 +13,7 @@ export class Link {
   readonly #flows = new Set<Socket>();
   /** What is to be done once the line is mended. */
   #held: (() => void)[] = [];
+  #damage: { readonly text: string; readonly by: string } | undefined;
   readonly #server: Server;
 
   private constructor(target: string) {
@@ -45,6 +46,15 @@ export class Link {
     for (const act of this.#held.splice(0)) act();
   }
 
+  /** The next piece that comes down with a text has another one of the same length in its place. */
+  damage(text: string, by: string): void {
+    this.#damage = { text, by };
+  }
+
+  get isDamaged(): boolean {
+    return this.#damage === undefined;
+  }
+
   close(): void {
     this.#server.close();
     for (const socket of this.#flows) socket.destroy();
@@ -57,12 +67,21 @@ export class Link {
     };
     from.setNoDelay(true);
     this.#flows.add(from);
-    from.on('data', (chunk: Buffer) => whenWhole(() => to.write(chunk)));
+    from.on('data', (chunk: Buffer) => {
+      if (direction === 'down') this.#harm(chunk);
+      whenWhole(() => to.write(chunk));
+    });
     from.once('end', () => whenWhole(() => to.end()));
     from.on('error', () => undefined);
     from.once('close', () => {
       this.#flows.delete(from);
       whenWhole(() => to.destroySoon());
     });
+  }
+  #harm(chunk: Buffer): void {
+    const at = this.#damage === undefined ? -1 : chunk.indexOf(this.#damage.text);
+    if (at < 0) return;
+    chunk.write(this.#damage?.by ?? '', at);
+    this.#damage = undefined;
   }
 }

@@ -2,6 +2,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { readMessage } from '../../src/cluster/nats/message.js';
 import { createStream } from '../../src/cluster/nats/stream.js';
 import { Gateway } from '../../src/cluster/voting/gateway.js';
 import { Nats } from '../../src/cluster/nats/nats.js';
@@ -10,7 +11,7 @@ import type { LostLogs } from '../../src/cluster/replica/reporter.js';
 import { subjects } from '../../src/cluster/nats/subjects.js';
 import { readConfig, type Config } from '../../src/config/config.js';
 import { Engine, type Outcome } from '../../src/engine/native.js';
-import { Question, Report, StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { Question, Report, type StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
 import { makeTemporaryFolder } from './folders.js';
 import { Servers } from './nats-servers.mjs';
@@ -109,9 +110,11 @@ export class Replicas {
   ) {
     this.#log = connection.subscribe(subjects.log(cluster, SHARD), {
       callback: (_, { data }) => {
-        const message = StreamMessage.decode(data);
-        this.messages.push(message);
-        this.onMessage(message);
+        // The client would leave the server for what is thrown here.
+        const reading = readMessage(data, Date.now());
+        if (reading.kind !== 'message') return;
+        this.messages.push(reading.message);
+        this.onMessage(reading.message);
       },
     });
     for (const asked of [subjects.questions(cluster, SHARD), `${cluster}.${SHARD}.questions.*`]) {
@@ -136,6 +139,7 @@ export class Replicas {
     const nothing = {
       isFull: false,
       isClockOff: false,
+      strays: 0,
       confirmations: [],
       answer: undefined,
       incarnations: [],

@@ -1,3 +1,6 @@
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { crc32 } from 'node:zlib';
+import { messageOf } from '../../core/start-error.js';
 import { StreamMessage } from '../../gen/vectord/cluster/v1/cluster.js';
 
 /** Who waits for the outcome of a message. */
@@ -8,6 +11,31 @@ export interface Sender {
 
 /** What a message of a stream holds: a change of the engine, a part of one, or where its parts are. */
 export type Content = Pick<StreamMessage, 'change' | 'part' | 'parts'>;
+
+/** What the bytes of a message are. */
+export type Reading =
+  | { readonly kind: 'message'; readonly message: StreamMessage }
+  /** Of no node, or damaged. `isOld`: versions that wrote no frames took it for a void message. */
+  | { readonly kind: 'stray'; readonly reason: string; readonly isOld?: boolean }
+  /** Whole, but of a version that this code does not know. */
+  | { readonly kind: 'unknown'; readonly reason: string };
+
+/*
+ * The frame that a message begins with, the same in all versions: these bytes, a version, a kind, and the
+ * CRC-32 of all bytes before it and behind it, little end first. What is behind it is up to version and
+ * kind. It looks like field 15 of a StreamMessage, which versions that wrote no frames skip.
+ */
+const FRAME = Buffer.from('\x7a\x0avecd', 'latin1');
+const CRC_AT = FRAME.length + 2;
+const FRAME_BYTES = CRC_AT + 4;
+const VERSION = 1;
+/** A StreamMessage, of which the frame is the first field. */
+const STREAM_MESSAGE = 1;
+
+const GATEWAY_ID = /^[0-9a-f]{16}$/;
+
+/** Whether a gateway may have this id. */
+export const isGateway = (id: string): boolean => GATEWAY_ID.test(id);
 
 /**
  * A message is void, and changes nothing, if the stream stored it so long after it was sent, or before.
@@ -21,7 +49,59 @@ export const ENVELOPE_BYTES = 8 * 1024;
 
 export function encodeMessage({ gateway, request }: Sender, content: Content): Uint8Array {
   const sentAtMs = BigInt(Date.now());
-  return StreamMessage.encode({ ...NO_CONTENT, ...content, gateway, request, sentAtMs }).finish();
+  return inFrame({ ...NO_CONTENT, ...content, gateway, request, sentAtMs });
+}
+
+/** The bytes of a message, with a frame. */
+export function inFrame(message: StreamMessage, version = VERSION): Uint8Array {
+  const writer = new BinaryWriter();
+  writer.raw(FRAME).raw(Uint8Array.of(version, STREAM_MESSAGE, 0, 0, 0, 0));
+  const bytes = StreamMessage.encode(message, writer).finish();
+  new DataView(bytes.buffer, bytes.byteOffset).setUint32(CRC_AT, checksumOf(bytes), true);
+  return bytes;
+}
+
+export function readMessage(bytes: Uint8Array, storedAtMs: number): Reading {
+  if (Buffer.compare(bytes.subarray(0, FRAME.length), FRAME) !== 0) {
+    return readUnframed(bytes, storedAtMs);
+  }
+  const isWhole =
+    bytes.length >= FRAME_BYTES &&
+    new DataView(bytes.buffer, bytes.byteOffset).getUint32(CRC_AT, true) === checksumOf(bytes);
+  if (!isWhole) return { kind: 'stray', reason: 'its checksum does not match' };
+  const [version, kind] = bytes.subarray(FRAME.length);
+  if (version !== VERSION || kind !== STREAM_MESSAGE) {
+    const reason =
+      `has version ${version} and kind ${kind}, but this vectord reads version ${VERSION} and kind ` +
+      `${STREAM_MESSAGE}: use the vectord that wrote it, or a newer one`;
+    return { kind: 'unknown', reason };
+  }
+  try {
+    return { kind: 'message', message: StreamMessage.decode(bytes) };
+  } catch (error) {
+    return { kind: 'unknown', reason: `cannot be read: ${messageOf(error)}` };
+  }
+}
+
+/**
+ * Messages had no frame once. What was taken for a void one then is passed over as it was: replicas have
+ * to have equal histories, whichever version each has when it comes to it.
+ */
+function readUnframed(bytes: Uint8Array, storedAtMs: number): Reading {
+  let message: StreamMessage;
+  try {
+    message = StreamMessage.decode(bytes);
+  } catch (error) {
+    return { kind: 'stray', reason: messageOf(error) };
+  }
+  const isOld = isVoid(message, storedAtMs);
+  // One of no bytes takes the place of one that came too late.
+  if (isGateway(message.gateway) || bytes.length === 0) return { kind: 'message', message };
+  return { kind: 'stray', reason: 'it names no gateway', isOld };
+}
+
+function checksumOf(bytes: Uint8Array): number {
+  return crc32(bytes.subarray(FRAME_BYTES), crc32(bytes.subarray(0, CRC_AT)));
 }
 
 /** The id by which the stream knows a message that is sent again. */

@@ -4,18 +4,21 @@ import {
   type JetStreamManager,
   type JsMsg,
 } from '@nats-io/jetstream';
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MOST_CHANGE_BYTES } from '../../config/settings.js';
 import { VectordError } from '../../core/errors.js';
 import { messageOf } from '../../core/start-error.js';
 import type { Engine, Outcome } from '../../engine/native.js';
-import { StreamMessage } from '../../gen/vectord/cluster/v1/cluster.js';
+import type { StreamMessage } from '../../gen/vectord/cluster/v1/cluster.js';
 import type { Logger } from '../../observe/logger.js';
-import { isVoid } from '../nats/message.js';
+import { isGateway, isVoid, readMessage, type Reading } from '../nats/message.js';
 import type { Nats } from '../nats/nats.js';
 import { ReplicaState, type NodeState } from '../voting/node-state.js';
 import { encodeOutcome } from '../voting/outcome.js';
 import { Rate } from './rate.js';
 import type { Reporter } from './reporter.js';
+import { PARTS_MS } from './trim.js';
 
 /**
  * A replica is behind if it still has to apply at least this many messages; then until it has to apply no
@@ -38,9 +41,18 @@ const ROUNDED_MS = 1;
 /** A message that is missing for so long is lost: each try may ask another server for it. */
 const LOST_MS = 10_000;
 
+/** What is no message is asked for again so often before it is passed over. */
+const READ_AGAIN = 2;
+/** A line of the log about such messages is followed by the next no sooner. */
+const STRAY_LINE_MS = 10_000;
+
 const PAUSE_MS = 250;
 const NANOSECONDS = 1e6;
 const NOTHING = new Uint8Array();
+
+/** No shard has so many points: less than 2^53 with 48 bits more. */
+const MORE_THAN_ALL = 2 ** 52;
+const HASH_BYTES = 6;
 
 /**
  * Stops the reading of a stream once there is no sign of life. The client itself may wait for ever for
@@ -82,6 +94,23 @@ class Silence {
 /** A server lacks a message that the stream should have, as after damage of its disk. */
 class Missing extends Error {}
 
+/** A message of the stream, as it was read. */
+interface Taken {
+  readonly seq: number;
+  readonly data: Uint8Array;
+  readonly storedAtMs: number;
+  readonly reading: Reading;
+}
+
+/** What a message has the engine do, and who waits for the outcome. */
+interface Effect {
+  readonly change: Uint8Array;
+  readonly sender: StreamMessage | undefined;
+  readonly isVoid: boolean;
+  /** Why it is passed over, if it is no message of a node. */
+  readonly stray?: string;
+}
+
 /** The replica cannot go on: it takes no message until the node is started again. */
 class Stopped extends Error {}
 
@@ -101,7 +130,8 @@ export class Follower {
   #stopped: Stopped | undefined;
   #isClaimed = false;
   /** The last message that the engine has applied. */
-  #last: JsMsg | undefined;
+  #last: Taken | undefined;
+  #strayLineAtMs = -Infinity;
   #cutOff: string | undefined;
   /** Behind which message one is missing, since when, and how, once that is long. */
   #missing: { sequence: number; sinceMs: number; lost?: string } | undefined;
@@ -112,6 +142,7 @@ export class Follower {
   /**
    * @param created when the stream was made, as the map says
    * @param claim notes durably that the replica is that of this node, before it confirms anything
+   * @param most what is beyond is no change: bytes in all its parts, and how much older they are
    */
   constructor(
     private readonly nats: Nats,
@@ -122,6 +153,7 @@ export class Follower {
     private readonly state: NodeState,
     private readonly logger: Logger,
     private readonly claim: () => void = () => undefined,
+    private readonly most = { changeBytes: MOST_CHANGE_BYTES, partsMs: PARTS_MS },
   ) {
     state.replica = ReplicaState.Behind;
     this.#running = this.#run();
@@ -255,33 +287,70 @@ export class Follower {
    */
   async #compareLast(manager: JetStreamManager): Promise<void> {
     if (this.#last === undefined) return;
-    const { seq, data } = this.#last;
+    const { seq, data, storedAtMs } = this.#last;
     const stored = await manager.streams.getMessage(this.stream, { seq });
     if (
       stored !== null &&
       Buffer.compare(stored.data, data) === 0 &&
-      Math.abs(stored.time.getTime() - storedAtMs(this.#last)) <= ROUNDED_MS
+      Math.abs(stored.time.getTime() - storedAtMs) <= ROUNDED_MS
     ) {
       return;
     }
     throw new Error(`message ${seq} of the stream is another one than the replica has applied`);
   }
 
-  async #take(message: JsMsg): Promise<void> {
-    const content = decode(message);
-    const isLate = isVoid(content, storedAtMs(message));
-    const change = isLate || content.part ? NOTHING : await this.#changeOf(content);
-    if (change.length === 0 && !isLate && !content.part) {
-      throw new Stopped(`message ${message.seq} holds no change that this vectord knows`);
-    }
+  async #take({ seq, data, info }: JsMsg): Promise<void> {
+    const taken = await this.#read(seq, data, info.timestampNanos / NANOSECONDS);
+    const effect = await this.#effectOf(taken);
     while (this.#isFull) {
       // It is answered first, as the engine applies in order.
       const [oldest] = this.#applying;
       await oldest;
     }
+    this.#apply(taken, effect);
+  }
+
+  /**
+   * What a message says. One that is none may have been damaged on its way: the stream is asked for it
+   * again, and has to give the same bytes each time.
+   */
+  async #read(seq: number, data: Uint8Array, storedAtMs: number): Promise<Taken> {
+    const taken = { seq, data, storedAtMs, reading: readMessage(data, storedAtMs) };
+    if (taken.reading.kind !== 'stray') return taken;
+    const manager = await this.nats.manager();
+    for (let again = 0; again < READ_AGAIN; again += 1) {
+      const stored = await manager.streams.getMessage(this.stream, { seq });
+      if (stored === null) throw new Missing(`message ${seq} cannot be read again`);
+      const reading = readMessage(stored.data, storedAtMs);
+      if (reading.kind !== 'stray') return { ...taken, data: stored.data, reading };
+      if (Buffer.compare(stored.data, data) !== 0)
+        throw new Error(`message ${seq} has other bytes when it is read again`);
+    }
+    return taken;
+  }
+
+  async #effectOf(taken: Taken): Promise<Effect> {
+    const { seq, storedAtMs, reading } = taken;
+    if (reading.kind === 'unknown') throw new Stopped(`message ${seq} ${reading.reason}`);
+    if (reading.kind === 'stray') return this.#strayEffect(taken, reading.reason, reading.isOld);
+    const { message } = reading;
     // A part has no outcome: its change has.
-    const sender = content.part ? undefined : content;
-    this.#apply(message, change, sender, isLate);
+    const sender = message.part || !isGateway(message.gateway) ? undefined : message;
+    const isLate = isVoid(message, storedAtMs);
+    if (isLate || message.part) return { change: NOTHING, sender, isVoid: isLate };
+    const change = await this.#changeOf(message, taken);
+    if (change === undefined) {
+      return { ...this.#strayEffect(taken, 'it names parts that are none'), sender };
+    }
+    if (change.length === 0)
+      throw new Stopped(`message ${seq} holds no change that this vectord knows`);
+    return { change, sender, isVoid: false };
+  }
+
+  /** All replicas pass over it. They compare their histories, and are to have read the same. */
+  #strayEffect({ data }: Taken, stray: string, isOld = false): Effect {
+    const change = isOld ? NOTHING : this.engine.messages.deleteAll(countOfNone(data));
+    return { change, sender: undefined, isVoid: true, stray };
   }
 
   /** Judges by what the engine has applied, not by what it was given. */
@@ -297,32 +366,51 @@ export class Follower {
     return this.#applyingBytes > APPLIED_BYTES || this.#applying.size >= APPLIED_MESSAGES;
   }
 
-  /** The change of a message, read from its parts where it has some. */
-  async #changeOf(message: StreamMessage): Promise<Uint8Array> {
-    const { change = NOTHING, parts, gateway, request } = message;
+  /** The change of a message, read from its parts where it has some; undefined where they are none. */
+  async #changeOf(
+    { change = NOTHING, parts, gateway, request }: StreamMessage,
+    { seq, storedAtMs }: Taken,
+  ): Promise<Uint8Array | undefined> {
     if (parts === undefined) return change;
+    const sequences = parts.sequences.map(Number);
+    const areBefore = sequences.every((sequence) => sequence > 0 && sequence < seq);
+    if (!areBefore || new Set(sequences).size < sequences.length) return undefined;
     const manager = await this.nats.manager();
     const bytes: Uint8Array[] = [];
-    for (const sequence of parts.sequences) {
-      const stored = await manager.streams.getMessage(this.stream, { seq: Number(sequence) });
-      if (stored === null) throw await this.#missingPart(manager, Number(sequence));
-      const other = StreamMessage.decode(stored.data);
-      if (other.part === undefined || other.gateway !== gateway || other.request !== request) {
-        throw new Stopped(`message ${sequence} is no part of the change that names it`);
+    let total = 0;
+    for (const sequence of sequences) {
+      const stored = await manager.streams.getMessage(this.stream, { seq: sequence });
+      if (stored === null) {
+        if (await this.#wasNoPart(manager, sequence, storedAtMs)) return undefined;
+        throw new Missing(this.#cutOff ?? `message ${sequence} cannot be read`);
       }
+      const { reading } = await this.#read(sequence, stored.data, stored.time.getTime());
+      if (reading.kind === 'unknown') throw new Stopped(`message ${sequence} ${reading.reason}`);
+      const other = reading.kind === 'message' ? reading.message : undefined;
+      const isPart = other?.gateway === gateway && other.request === request;
+      if (!isPart || other.part === undefined) return undefined;
+      total += other.part.length;
+      if (total > this.most.changeBytes) return undefined;
       bytes.push(other.part);
     }
     return Buffer.concat(bytes);
   }
 
-  /** That a part cannot be read. A server that was away may not have it yet: all is read again. */
-  async #missingPart(manager: JetStreamManager, sequence: number): Promise<Error> {
+  /**
+   * Whether a message that cannot be read was no part, as it is much older than the change. Else a server
+   * that was away may not have it yet, or it was trimmed: a stream that is nearly full is trimmed without
+   * the slowest replicas.
+   */
+  async #wasNoPart(
+    manager: JetStreamManager,
+    sequence: number,
+    storedAtMs: number,
+  ): Promise<boolean> {
     const { state } = await manager.streams.info(this.stream);
-    const reason = `message ${sequence} cannot be read`;
-    // A stream that is nearly full is trimmed without the slowest replicas.
-    if (state.first_seq > sequence)
-      this.#cutOff = `${reason}: the stream begins with ${state.first_seq}`;
-    return new Missing(this.#cutOff ?? reason);
+    if (state.first_seq <= sequence) return false;
+    if (Date.parse(state.first_ts) < storedAtMs - this.most.partsMs) return true;
+    this.#cutOff = `message ${sequence} cannot be read: the stream begins with ${state.first_seq}`;
+    return false;
   }
 
   #onMissing({ message }: Missing): void {
@@ -333,16 +421,12 @@ export class Follower {
   }
 
   /** Gives a change to the engine; the next may be given to it before it has answered. */
-  #apply(
-    message: JsMsg,
-    change: Uint8Array,
-    sender: StreamMessage | undefined,
-    isLate: boolean,
-  ): void {
+  #apply(taken: Taken, effect: Effect): void {
+    const { change } = effect;
     this.#applyingBytes += change.length;
     const applying = this.engine
-      .apply(change, message.seq)
-      .then((outcome) => this.#onApplied(message, outcome, sender, isLate))
+      .apply(change, taken.seq)
+      .then((outcome) => this.#onApplied(taken, effect, outcome))
       .catch((error: unknown) => this.#onRefused(error));
     const ended = applying.finally(() => {
       this.#applyingBytes -= change.length;
@@ -351,18 +435,24 @@ export class Follower {
     this.#applying.add(ended);
   }
 
-  #onApplied(
-    message: JsMsg,
-    outcome: Outcome,
-    sender: StreamMessage | undefined,
-    isLate: boolean,
-  ): void {
-    this.#last = message;
+  #onApplied(taken: Taken, { sender, isVoid: isLate, stray }: Effect, outcome: Outcome): void {
+    this.#last = taken;
+    if (stray !== undefined) this.#onStray(taken, stray);
     this.#applied.note();
     this.#judge();
     if (!this.#isClaimed) this.claim();
     this.#isClaimed = true;
     this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate));
+  }
+
+  #onStray({ seq, data }: Taken, reason: string): void {
+    this.reporter.noteStray();
+    if (performance.now() - this.#strayLineAtMs < STRAY_LINE_MS) return;
+    this.#strayLineAtMs = performance.now();
+    this.logger.warn(
+      { stream: this.stream, sequence: seq, bytes: data.length, reason },
+      'a message of the stream is of no node, and changes nothing: see who may publish there',
+    );
   }
 
   #onRefused(error: unknown): void {
@@ -379,14 +469,8 @@ export class Follower {
   }
 }
 
-function storedAtMs({ info }: JsMsg): number {
-  return info.timestampNanos / NANOSECONDS;
-}
-
-function decode({ seq, data }: JsMsg): StreamMessage {
-  try {
-    return StreamMessage.decode(data);
-  } catch (error) {
-    throw new Stopped(`message ${seq} of the stream cannot be read: ${messageOf(error)}`);
-  }
+/** A number of points that no shard has, and that says which bytes were passed over. */
+function countOfNone(bytes: Uint8Array): number {
+  const hash = createHash('sha256').update(bytes).digest();
+  return MORE_THAN_ALL + hash.readUIntLE(0, HASH_BYTES);
 }

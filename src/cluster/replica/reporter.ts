@@ -8,12 +8,11 @@ import {
   type Lost,
 } from '../../gen/vectord/cluster/v1/cluster.js';
 import { availableBytes } from '../../observe/folder-size.js';
-import { isGateway } from '../voting/gateway.js';
 import type { Nats } from '../nats/nats.js';
 import type { NodeState } from '../voting/node-state.js';
 import { fromWirePosition, toWirePosition } from '../voting/outcome.js';
 import { subjects } from '../nats/subjects.js';
-import { ENVELOPE_BYTES, isClockOff, type Sender } from '../nats/message.js';
+import { ENVELOPE_BYTES, isClockOff, isGateway, type Sender } from '../nats/message.js';
 
 /** Confirmations that are kept for gateways that did not get them. */
 const KEPT = 16_384;
@@ -61,6 +60,8 @@ export class Reporter {
   /** Questions that wait until the replica has come so far, by gateway and number. */
   readonly #waiting = new Map<string, Waiting>();
   #isFull = false;
+  /** How many messages of the stream were of no node, since the start. */
+  #strays = 0;
   #isSilent = false;
   /** Is called where another node has the place of this one. */
   onReplaced: () => void = () => undefined;
@@ -89,6 +90,10 @@ export class Reporter {
     this.state.applied.note(position);
     if (sender !== undefined) this.#confirm(sender, outcome);
     if (this.#waiting.size > 0) this.#answerWaiting();
+  }
+
+  noteStray(): void {
+    this.#strays += 1;
   }
 
   /** Tells nothing more: with the next number, what is told of a log that is given up would count. */
@@ -165,6 +170,7 @@ export class Reporter {
       confirmations,
       answer,
       incarnations,
+      strays: this.#strays,
     };
     const subject = subjects.gateway(cluster, gateway);
     this.nats.send(subject, Report.encode(report).finish());

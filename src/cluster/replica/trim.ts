@@ -19,7 +19,7 @@ const KEPT_PRESSING = 1 / 2;
  * How long a part of a change may be needed after it was stored: its change comes within 20 s, or
  * never, and a replica reads the parts when it comes to the change.
  */
-const PARTS_MS = 60_000;
+export const PARTS_MS = 60_000;
 
 /**
  * Keeps the stream of a shard from filling up. Once it is half full, it drops the oldest messages that

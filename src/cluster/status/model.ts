@@ -61,6 +61,8 @@ export interface ReplicaAnswer {
   readonly isFull: boolean;
   /** Whether the writes through it are refused, as its clock is wrong. */
   readonly isClockOff: boolean;
+  /** How many messages of the stream it has passed over since its start, as they are of no node. */
+  readonly strays: number;
 }
 
 /** Whether most of the others have the same messages; unknown if none remembers them. */

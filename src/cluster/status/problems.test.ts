@@ -8,6 +8,7 @@ const WELL: ReplicaAnswer = {
   history: 'same',
   isFull: false,
   isClockOff: false,
+  strays: 0,
 };
 
 const STREAM: StreamStatus = {

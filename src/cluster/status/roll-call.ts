@@ -53,7 +53,8 @@ export class RollCall {
         const history = historyOf(position, positions, there);
         const isFull = this.#gateway.isFull(replica);
         const isClockOff = this.#gateway.isClockOff(replica);
-        return [replica, { sequence, lacks, history, isFull, isClockOff }];
+        const strays = this.#gateway.straysOf(replica);
+        return [replica, { sequence, lacks, history, isFull, isClockOff, strays }];
       }),
     );
   }

@@ -11,14 +11,13 @@ import type { Nats } from '../nats/nats.js';
 import { subjects } from '../nats/subjects.js';
 
 const GATEWAY_BYTES = 8;
-const GATEWAY_ID = /^[0-9a-f]{16}$/;
-
-export const isGateway = (id: string): boolean => GATEWAY_ID.test(id);
 
 interface Told {
   /** Whether its disk has hardly any space left. */
   isFull: boolean;
   readonly isClockOff: boolean;
+  /** How many messages of the stream it has passed over, as they are of no node. */
+  readonly strays: number;
   readonly atMs: number;
 }
 
@@ -72,6 +71,11 @@ export class Gateway {
     return this.#told.get(replica)?.isClockOff === true;
   }
 
+  /** How many messages of the stream a replica has said to have passed over since its start. */
+  straysOf(replica: number): number {
+    return this.#told.get(replica)?.strays ?? 0;
+  }
+
   /** How many logs a replica has lost, as far as replicas have told. */
   incarnationOf(replica: number): number {
     return this.incarnations[replica] ?? 0;
@@ -96,12 +100,12 @@ export class Gateway {
       );
       return;
     }
-    const { replica, isFull, isClockOff, confirmations, answer, incarnations } = report;
+    const { replica, isFull, isClockOff, strays, confirmations, answer, incarnations } = report;
     for (const numbers of [this.known, incarnations]) {
       numbers.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
     }
     if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;
-    this.#told.set(replica, { isFull, isClockOff, atMs: performance.now() });
+    this.#told.set(replica, { isFull, isClockOff, strays, atMs: performance.now() });
     for (const confirmation of confirmations) this.onConfirmation(replica, confirmation);
     if (answer !== undefined) this.onAnswer(replica, answer);
   }

@@ -8,7 +8,10 @@ export const protobufPackage = "vectord.cluster.v1";
 
 export const protobufFileName = "vectord/cluster/v1/cluster.proto";
 
-/** A message of the stream that orders the writes of a shard. */
+/**
+ * A message of the stream that orders the writes of a shard. Since there is one, it begins with a frame
+ * (src/cluster/nats/message.ts), which looks like field 15 to older readers.
+ */
 export interface StreamMessage {
   /** Who waits for the outcome: a gateway, and the number that it gave the request. */
   gateway: string;
@@ -101,6 +104,8 @@ export interface Report {
   incarnations: number[];
   /** Whether its clock differs so much from that of the NATS servers that they take no write of its node. */
   isClockOff: boolean;
+  /** How many messages of the stream were of no node, and changed nothing, since it was started. */
+  strays: number;
 }
 
 /** The message of a request is in the replica's own log. */
@@ -833,7 +838,15 @@ export const Lost: MessageFns<Lost> = {
 };
 
 function createBaseReport(): Report {
-  return { replica: 0, isFull: false, confirmations: [], answer: undefined, incarnations: [], isClockOff: false };
+  return {
+    replica: 0,
+    isFull: false,
+    confirmations: [],
+    answer: undefined,
+    incarnations: [],
+    isClockOff: false,
+    strays: 0,
+  };
 }
 
 export const Report: MessageFns<Report> = {
@@ -859,6 +872,9 @@ export const Report: MessageFns<Report> = {
     }
     if (message.isClockOff !== false) {
       writer.uint32(48).bool(message.isClockOff);
+    }
+    if (message.strays !== 0) {
+      writer.uint32(56).uint32(message.strays);
     }
     return writer;
   },
@@ -932,6 +948,14 @@ export const Report: MessageFns<Report> = {
             }
 
             message.isClockOff = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.strays = reader.uint32();
             continue;
           }
         }
