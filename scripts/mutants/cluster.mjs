@@ -435,6 +435,13 @@ export const CLUSTER_MUTANTS = [
     REPORTER_TESTS,
   ),
   mutant(
+    'whoever says that a replica has lost its log is believed',
+    REPORTER,
+    'if (!this.#isNews(lost)) return true;',
+    'if (!this.#isNews(lost) || this.place.shard >= 0) return true;',
+    REPORTER_TESTS,
+  ),
+  mutant(
     'an answer that is larger than a message ends the process',
     `${CLUSTER}/nats/nats.ts`,
     'orLose(() => message.respond(bytes));',

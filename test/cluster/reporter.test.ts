@@ -138,6 +138,13 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
         reached: undefined,
         lost: { replica, incarnation },
       });
+    const { nats: other } = await openShard(servers());
+    const say = async (replica: number, incarnation: number): Promise<void> => {
+      const subject = subjects.lost(cluster, SHARD, { replica, incarnation });
+      other.subscribe(subject, (_, answer) => answer(new Uint8Array()));
+      await other.connection.flush();
+    };
+    await say(1, 3);
     lose(1, 3);
     await expect.poll(() => answers.length).toBe(1);
     expect(answers[0]).toEqual({ number: 6, position: { sequence: 0n, chain: 0 } });
@@ -152,10 +159,30 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     await expect.poll(() => confirmations.length).toBe(1);
     expect([0, 1, 2].map((replica) => gateway.incarnationOf(replica))).toEqual([0, 3, 0]);
     expect(isReplaced).toBe(false);
+    await say(REPLICA, 1);
     lose(REPLICA, 1);
     await nats.connection.flush();
     await expect.poll(() => isReplaced).toBe(true);
     expect(lostLogs.incarnations).toEqual([0, 3]);
+  });
+
+  test('a lost log is noted only if the node that has lost it says so itself', async () => {
+    const { cluster, folder, gateway, lostLogs, answers, reporter, nats } = await open();
+    let isReplaced = false;
+    reporter.onReplaced = () => (isReplaced = true);
+    // One that has lost two tells of no third.
+    const subject = subjects.lost(cluster, SHARD, { replica: 0, incarnation: 2 });
+    nats.subscribe(subject, (_, answer) => answer(new Uint8Array()));
+    for (const replica of [0, 1, REPLICA]) {
+      const lost = { replica, incarnation: 3 };
+      gateway.ask({ number: replica, unconfirmed: [], reached: undefined, lost });
+      await sleep(QUIET_MS);
+    }
+    gateway.ask({ number: 9, unconfirmed: [], reached: undefined });
+    await expect.poll(() => answers.map(({ number }) => number)).toEqual([9]);
+    expect(lostLogs.incarnations).toEqual([]);
+    expect(NodeFile.open(folder, cluster).incarnations).toEqual([]);
+    expect(isReplaced).toBe(false);
   });
 
   test('a lost log of which no gateway tells, or which no replica has, is not noted', async () => {
@@ -175,10 +202,16 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
   });
 
   test('who cannot note a lost log does not answer, but goes on to hear', async () => {
-    const { gateway, folder, lostLogs, answers } = await open();
+    const { gateway, folder, lostLogs, answers, nats, cluster } = await open();
     rmSync(folder, { recursive: true });
     const lost = { replica: 1, incarnation: 3 };
+    let isAsked = false;
+    nats.subscribe(subjects.lost(cluster, SHARD, lost), (_, answer) => {
+      isAsked = true;
+      answer(new Uint8Array());
+    });
     gateway.ask({ number: 8, unconfirmed: [], reached: undefined, lost });
+    await expect.poll(() => isAsked).toBe(true);
     gateway.ask({ number: 9, unconfirmed: [], reached: undefined });
     await expect.poll(() => answers.map(({ number }) => number)).toEqual([9]);
     expect(lostLogs.incarnations).toEqual([]);

@@ -3,6 +3,7 @@ import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { subjects } from '../../src/cluster/nats/subjects.js';
 import type { ClusterStatus, ShardStatus } from '../../src/cluster/status/model.js';
+import { Question } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { Vectord } from '../support/vectord.js';
 
@@ -76,6 +77,15 @@ describe.skipIf(HAS_NO_NATS)(
       const nats = await connect({ servers: [...cluster.servers.addresses] });
       for (const text of ['{"hello":"world"}', 'hello', '[1]']) {
         await jetstream(nats).publish(subjects.log('vectord', 0), text);
+      }
+      // Nor do nodes believe whoever says that all of them have lost their logs.
+      for (const replica of [0, 1, 2]) {
+        const lost = { replica, incarnation: 1 };
+        const question = { gateway: '0'.repeat(16), number: 1, lost, unconfirmed: [] };
+        nats.publish(
+          subjects.questions('vectord', 0),
+          Question.encode({ reached: undefined, ...question }).finish(),
+        );
       }
       await nats.close();
       const [client] = clientsOf(cluster.nodes).map(({ v1 }) => v1);

@@ -1,3 +1,5 @@
+import type { Lost } from '../../gen/vectord/cluster/v1/cluster.js';
+
 /** The names that a cluster has in NATS, by the name of the cluster and the number of a shard. */
 export const subjects = {
   /** The stream of the shard, and the one subject that it keeps. */
@@ -11,6 +13,9 @@ export const subjects = {
   /** Who needs a copy of the data folder of a replica asks here. */
   seeds: (cluster: string, shard: number, replica: number) =>
     `${cluster}.${shard}.seeds.${replica}`,
+  /** Where a node says, to who asks, that a replica has lost so many logs, and that it has its place. */
+  lost: (cluster: string, shard: number, { replica, incarnation }: Lost) =>
+    `${cluster}.${shard}.lost.${replica}.${incarnation}`,
   /** Who has no replica of the shard, or one that cannot answer, asks another replica here. */
   reads: (cluster: string, shard: number, replica: number) =>
     `${cluster}.${shard}.reads.${replica}`,

@@ -28,6 +28,8 @@ const MEASURE_MS = 1_000;
 /** A question that waits for the replica is given up after this time: the gateway asks again. */
 const WAITING_MS = 5_000;
 
+const NOTHING = new Uint8Array();
+
 interface Waiting {
   readonly gateway: string;
   readonly number: number;
@@ -63,6 +65,7 @@ export class Reporter {
   /** How many messages of the stream were of no node, since the start. */
   #strays = 0;
   #isSilent = false;
+  #isAskingBack = false;
   /** Is called where another node has the place of this one. */
   onReplaced: () => void = () => undefined;
   readonly #measuring: NodeJS.Timeout;
@@ -189,10 +192,7 @@ export class Reporter {
 
   #hear({ gateway, number, reached, lost, unconfirmed }: Question): void {
     if (lost !== undefined) {
-      if (!this.#noteLost(lost)) return;
-      // A read may have shown all that is visible here.
-      const position = toWirePosition(this.engine.horizon);
-      this.#report(gateway, [], { number, position });
+      void this.#hearLost(gateway, number, lost);
     } else if (unconfirmed.length > 0) {
       const known = unconfirmed.map((request) => this.#kept.get(keyOf(gateway, request)));
       const confirmations = known.filter((confirmation) => confirmation !== undefined);
@@ -207,13 +207,43 @@ export class Reporter {
     }
   }
 
-  /** False where that cannot be noted, as on a full disk or of no replica: there is no answer, and it is asked again. */
-  #noteLost({ replica, incarnation }: Lost): boolean {
-    if (replica >= MOST_REPLICAS) return false;
-    const isOwn = replica === this.place.replica;
+  /** There is no answer where it is not noted: it is asked again. */
+  async #hearLost(gateway: string, number: number, lost: Lost): Promise<void> {
+    if (!(await this.#isLost(lost)) || !this.#noteLost(lost)) return;
+    // A read may have shown all that is visible here.
+    const position = toWirePosition(this.engine.horizon);
+    this.#report(gateway, [], { number, position });
+  }
+
+  /**
+   * Whether the node that has the place says so itself. A message that says it by mistake would take the
+   * place of a healthy replica for good.
+   */
+  async #isLost(lost: Lost): Promise<boolean> {
+    if (lost.replica >= MOST_REPLICAS || this.#isAskingBack) return false;
+    if (!this.#isNews(lost)) return true;
+    const { cluster, shard } = this.place;
+    this.#isAskingBack = true;
     try {
-      if (isOwn && incarnation > (this.lostLogs.incarnations[replica] ?? 0)) this.onReplaced();
-      else this.lostLogs.raise(replica, incarnation);
+      await this.nats.ask(subjects.lost(cluster, shard, lost), NOTHING);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      this.#isAskingBack = false;
+    }
+  }
+
+  #isNews({ replica, incarnation }: Lost): boolean {
+    return incarnation > (this.lostLogs.incarnations[replica] ?? 0);
+  }
+
+  /** False where that cannot be noted, as on a full disk. */
+  #noteLost(lost: Lost): boolean {
+    const { replica, incarnation } = lost;
+    try {
+      if (replica !== this.place.replica) this.lostLogs.raise(replica, incarnation);
+      else if (this.#isNews(lost)) this.onReplaced();
     } catch {
       return false;
     }

@@ -22,6 +22,8 @@ const WAITING_LINE_MS = 5_000;
 /** A new folder takes one of so many numbers, as another one may be started for the same replica. */
 const APART = 65_536;
 
+const NOTHING = new Uint8Array();
+
 /**
  * Replaces the lost log of a replica by a copy of another replica's log.
  *
@@ -34,6 +36,9 @@ const APART = 65_536;
 export class Seeding {
   /** How many copies were begun. */
   #tries = 0;
+  /** The number under which the log is said to be lost. */
+  #said: number | undefined;
+  #endSaying: (() => Promise<void>) | undefined;
 
   /**
    * @param others questions to enough others to include a member of each majority
@@ -60,7 +65,8 @@ export class Seeding {
     let toldAtMs = -Infinity;
     for (;;) {
       try {
-        return await this.#run();
+        await this.#run();
+        return this.#fallSilent();
       } catch (error) {
         if (error instanceof StartError) throw error;
         if (performance.now() - toldAtMs >= WAITING_LINE_MS) {
@@ -111,6 +117,7 @@ export class Seeding {
     const { replica } = this.place;
     for (;;) {
       const incarnation = this.file.incarnations[replica] ?? 0;
+      if (incarnation > 0) this.#say(incarnation);
       const others = await this.others
         .tellLost({ replica, incarnation })
         .catch(because('too few other nodes answer: start them'));
@@ -126,6 +133,21 @@ export class Seeding {
       // may take the next number.
       this.file.raise(replica, known + 2 + randomInt(APART));
     }
+  }
+
+  /** Says that the log is lost to who has been told and asks back, for as long as it is. */
+  #say(incarnation: number): void {
+    if (this.#said === incarnation) return;
+    this.#fallSilent();
+    this.#said = incarnation;
+    const { cluster, shard, replica } = this.place;
+    const subject = subjects.lost(cluster, shard, { replica, incarnation });
+    this.#endSaying = this.nats.subscribe(subject, (_, answer) => answer(NOTHING));
+  }
+
+  #fallSilent(): void {
+    // Without a connection it ends with that.
+    void this.#endSaying?.().catch(() => undefined);
   }
 
   /** Puts the store into the place of the lost one, or nothing where there is nothing yet. */
