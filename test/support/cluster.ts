@@ -49,12 +49,17 @@ export class TestCluster {
       servers: count = 3,
       links: hasLinks = false,
       disks,
+      settings = {},
+      login = '',
     }: {
       shards?: number;
       nodes?: number;
       servers?: 1 | 3;
       links?: boolean;
       disks?: DiskSizes;
+      /** Of the NATS servers, and who the nodes are to them, as `user:password@`. */
+      settings?: object;
+      login?: string;
     } = {},
   ): Promise<TestCluster> {
     const serverDisks: SmallDisk[] = [];
@@ -62,6 +67,7 @@ export class TestCluster {
     const servers = await Servers.start(NATS_SERVER, makeTemporaryFolder(), {
       count,
       ...(disks && { wrap }),
+      settings,
     });
     const cluster = new TestCluster(servers, serverDisks);
     const nodes = shards * replicas;
@@ -74,7 +80,7 @@ export class TestCluster {
       cluster.#paths.push(path);
       if (disks !== undefined) await mount(cluster.nodeDisks, path, disks.node);
       cluster.#environments.push({
-        CLUSTER_URL: urlOf(addresses),
+        CLUSTER_URL: urlOf(addresses, login),
         CLUSTER_REPLICAS: String(replicas),
         CLUSTER_SHARDS: String(shards),
         ...(shards > 1 ? { CLUSTER_SHARD: String(Math.floor(index / replicas)) } : {}),
@@ -141,8 +147,8 @@ async function mount(disks: SmallDisk[], folder: string, bytes = 0): Promise<rea
   return disk.wrapper;
 }
 
-function urlOf(addresses: readonly string[]): string {
-  return addresses.map((address) => `nats://${address}`).join(',');
+export function urlOf(addresses: readonly string[], login = ''): string {
+  return addresses.map((address) => `nats://${login}${address}`).join(',');
 }
 
 /** Clients of both interfaces of each node. */
