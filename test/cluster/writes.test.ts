@@ -4,6 +4,7 @@ import type { StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js'
 import { NodeState } from '../../src/cluster/voting/node-state.js';
 import { subjects } from '../../src/cluster/nats/subjects.js';
 import { Writes } from '../../src/cluster/writes.js';
+import { MOST_CHANGE_BYTES } from '../../src/config/settings.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { openShard, ownNatsServer, SHARD, STORED } from '../support/replicas.js';
 
@@ -131,6 +132,13 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     const asked = replicas.questions.find(({ unconfirmed }) => unconfirmed.length > 0);
     expect(asked).toMatchObject({ unconfirmed: [message.request] });
     expect(asked?.reached).toBeUndefined();
+  });
+
+  test('a change that is larger than replicas take is refused before it is sent', async () => {
+    const { writes, replicas } = await open();
+    const write = writes.write(new Uint8Array(MOST_CHANGE_BYTES + 1), true);
+    await expect(write).rejects.toMatchObject({ code: 'TOO_LARGE' });
+    expect(replicas.messages).toEqual([]);
   });
 
   test('a message that is sent again is in the stream once, and is not known if a copy is void', async () => {
