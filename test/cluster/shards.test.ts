@@ -54,7 +54,7 @@ describe.skipIf(HAS_NO_NATS)('two shards of a node each (needs nats-server)', ()
         new RegExp(`^shard ${shard}  vectord-${shard}: 0 messages, `, 'm'),
       );
       expect(well.stdout).toMatch(
-        new RegExp(`^${node}  yes  +unknown  +has space  +${shard}  +0  +0  +0$`, 'm'),
+        new RegExp(`^${node}  yes  +unknown  +has space  +${shard}  +0  +0  +0  +0$`, 'm'),
       );
     }
     await cluster.node(1).stop();
