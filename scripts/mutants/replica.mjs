@@ -59,8 +59,8 @@ export const REPLICA_MUTANTS = [
   mutant(
     'a filter is decided beside a damaged record',
     GROUPS,
-    'matches!(change, Change::DeleteMatching(_)) && is_damaged()',
-    'matches!(change, Change::DeleteMatching(_)) && false && is_damaged()',
+    'matches!(change, Change::DeleteMatching(..)) && is_damaged()',
+    'matches!(change, Change::DeleteMatching(..)) && false && is_damaged()',
   ),
   mutant(
     'new ids are not looked up',

@@ -12,6 +12,7 @@ const STORE_TESTS = ['--lib', 'store::'];
 const REPAIR_TESTS = ['--lib', 'tests::repair'];
 const WRITER_TESTS = ['--lib', 'synced'];
 const WRITER_UNIT_TESTS = ['--lib', 'engine::tests::writer'];
+const MATCHING_TESTS = ['--lib', 'engine::tests::matching'];
 const UPSERT_TESTS = ['--test', 'quick', 'upsert::'];
 const SNAPSHOT_TESTS = ['--test', 'quick', 'snapshots::'];
 const COMPACTION_TESTS = ['--test', 'quick', 'swapped'];
@@ -351,6 +352,27 @@ export const STORE_MUTANTS = [
     'update.metadata.as_deref().unwrap_or(stored.metadata)',
     'update.metadata.as_deref().unwrap_or_default()',
     UPSERT_TESTS,
+  ),
+  mutant(
+    'a delete by a filter deletes a point that was replaced since it passed',
+    `${INDEX}/matches.rs`,
+    '(stored.inserted == inserted)',
+    '(stored.inserted >= inserted)',
+    MATCHING_TESTS,
+  ),
+  mutant(
+    'a delete by a filter spares what was written while its points were looked for',
+    `${CRATE}/engine/writer/plan.rs`,
+    'found.live(index).chain(later.live(index))',
+    'found.live(index).chain(later.live(index).take(0))',
+    MATCHING_TESTS,
+  ),
+  mutant(
+    'what is written into a slot that is used again is not found as later',
+    `${INDEX}/lives.rs`,
+    '        self.note_newest(slot, sequence);\n        let life',
+    '        let life',
+    ['--lib', 'index::lives'],
   ),
   mutant(
     'all points are deleted though there are more than expected',

@@ -13,7 +13,7 @@ use std::{
     env,
     path::Path,
     sync::{
-        Mutex, RwLock,
+        Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
         mpsc::channel,
     },
@@ -22,9 +22,10 @@ use std::{
 };
 
 use vectord_engine::{
-    Batch, Done, Engine, Error, Metric, Options, Params, PointId, Query, Result,
+    Batch, Done, Engine, Error, Existing, Metric, Options, Params, PointId, Query, Result,
     layers::vectors::kernels,
 };
+use vectord_filter::{Condition, Expression, Filter, Test, Value};
 
 /// Enough for walks by codes.
 const DIMENSION: usize = 48;
@@ -340,5 +341,146 @@ fn closing_in_the_middle_answers_every_request() {
             thread::sleep(Duration::from_millis(100 * round));
             engine.close().unwrap();
         });
+    }
+}
+
+/// What was written to a point last, by the one thread that writes it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    version: u32,
+    k: u32,
+    begun: u64,
+    ended: u64,
+}
+
+/// A delete of all points with this `k`, answered with their number.
+#[derive(Debug)]
+struct Deleted {
+    k: u32,
+    begun: u64,
+    ended: u64,
+    points: u64,
+}
+
+/// Points with a few values of `k`, each replaced again and again, while deletes by filter go on.
+struct Replacing {
+    engine: Engine,
+    clock: AtomicU64,
+    stored: AtomicU64,
+    done: AtomicBool,
+}
+
+impl Replacing {
+    const VALUES: usize = 4;
+    const POINTS_OF_THREAD: usize = 200;
+
+    /// Replaces points with these ids until the time is over; returns what was written last.
+    fn replace(&self, thread: u64) -> Vec<(PointId, Last)> {
+        let mut noise = Noise(thread);
+        let first = u128::from(thread) << 64;
+        let id = |at: usize| (first + at as u128 + 1).to_be_bytes();
+        let mut all: Vec<(PointId, Last)> = (0..Self::POINTS_OF_THREAD)
+            .map(|at| (id(at), Last::default()))
+            .collect();
+        while !self.done.load(Relaxed) {
+            let from = noise.below(Self::POINTS_OF_THREAD);
+            let to = (from + 1 + noise.below(MOST_IN_BATCH)).min(Self::POINTS_OF_THREAD);
+            let begun = self.clock.fetch_add(1, Relaxed);
+            let mut batch = Batch::default();
+            for (id, last) in &mut all[from..to] {
+                *last = Last {
+                    version: last.version + 1,
+                    k: noise.below(Self::VALUES) as u32,
+                    begun,
+                    ended: u64::MAX,
+                };
+                batch.ids.push(*id);
+                batch.vectors.extend(noise.vector());
+                batch.content_types.push(0);
+                batch.contents.extend(last.version.to_le_bytes());
+                batch.content_ends.push(batch.contents.len());
+                batch
+                    .metadata
+                    .extend(format!("{{\"k\":{}}}", last.k).bytes());
+                batch.metadata_ends.push(batch.metadata.len());
+            }
+            let counts = answer(|done| self.engine.upsert(batch, Existing::Replace, done));
+            self.stored
+                .fetch_add(counts.unwrap().stored as u64, Relaxed);
+            let ended = self.clock.fetch_add(1, Relaxed);
+            all[from..to]
+                .iter_mut()
+                .for_each(|(_, last)| last.ended = ended);
+        }
+        all
+    }
+
+    fn delete(&self) -> Vec<Deleted> {
+        let mut noise = Noise(99);
+        let mut all = Vec::new();
+        while !self.done.load(Relaxed) {
+            let k = noise.below(Self::VALUES) as u32;
+            let test = Test::In([Value::Number(f64::from(k))].into_iter().collect());
+            let is_k = Expression::Condition(Condition::Metadata("k".into(), test));
+            let filter = Arc::new(Filter::new(is_k));
+            let begun = self.clock.fetch_add(1, Relaxed);
+            let points = answer(|done| self.engine.delete_matching(filter, done)).unwrap();
+            let ended = self.clock.fetch_add(1, Relaxed);
+            all.push(Deleted {
+                k,
+                begun,
+                ended,
+                points,
+            });
+        }
+        all
+    }
+}
+
+#[test]
+fn deletes_by_filter_delete_what_passes_and_nothing_else_while_points_are_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let scene = Replacing {
+        engine: open(folder.path()),
+        clock: AtomicU64::new(1),
+        stored: AtomicU64::new(0),
+        done: AtomicBool::new(false),
+    };
+    let (written, deletes) = thread::scope(|scope| {
+        let scene = &scene;
+        let writers = [1, 2, 3].map(|thread| scope.spawn(move || scene.replace(thread)));
+        let others = [(); 2].map(|()| scope.spawn(|| scene.delete()));
+        thread::sleep(duration());
+        scene.done.store(true, Relaxed);
+        let written: Vec<_> = writers
+            .into_iter()
+            .flat_map(|one| one.join().unwrap())
+            .collect();
+        let deletes: Vec<_> = others
+            .into_iter()
+            .flat_map(|one| one.join().unwrap())
+            .collect();
+        (written, deletes)
+    });
+    let gone: u64 = deletes.iter().map(|delete| delete.points).sum();
+    let live = scene.engine.status().points;
+    assert_eq!(scene.stored.into_inner() - gone, live);
+    assert!(gone > 0);
+    drop(scene.engine);
+    let again = open(folder.path());
+    assert_eq!(again.status().points, live);
+    for (id, last) in written.iter().filter(|(_, last)| last.version > 0) {
+        let mut of_k = deletes.iter().filter(|delete| delete.k == last.k);
+        match again.get(id).unwrap() {
+            Some(point) => {
+                assert_eq!(point.content, last.version.to_le_bytes());
+                let mut later = of_k.filter(|delete| delete.begun > last.ended);
+                assert!(later.next().is_none(), "{last:?} outlived a delete");
+            }
+            None => assert!(
+                of_k.any(|delete| delete.ended > last.begun),
+                "{last:?} is lost"
+            ),
+        }
     }
 }

@@ -289,10 +289,18 @@ impl Engine {
         self.writer.delete(ids, done);
     }
 
-    /// Deletes the points that pass a filter when the writer comes to it, all or none. `done` is
-    /// called, maybe on another thread, once the delete is durable and visible, with their number.
+    /// Deletes the points that pass a filter when the writer comes to it, all or none. Other points
+    /// are written while the search threads look for them. `done` is called, maybe on another thread,
+    /// once the delete is durable and visible, with their number.
     pub fn delete_matching(&self, filter: Arc<Filter>, done: Done<u64>) {
-        self.writer.delete_matching(filter, done);
+        let (writer, of_delete) = (Arc::clone(&self.writer), Arc::clone(&filter));
+        let delete = move |found| match found {
+            Ok(found) => writer.delete_matching(of_delete, found, done),
+            Err(error) => done(Err(error)),
+        };
+        let (index, budget) = (&self.index, &self.budget);
+        let finding = Reading::of_matches(index, budget, filter, Box::new(delete));
+        self.workers.submit(Box::new(finding));
     }
 
     /// Deletes all points if there are `expected`; else it is refused with [`Error::OtherCount`].

@@ -12,7 +12,7 @@ use crate::{
         writer::Done,
     },
     hnsw::Scratch,
-    index::{Direction, Include, Index, PointId, Records, View},
+    index::{Direction, Include, Index, Matches, PointId, Records, View},
     store::ReadAhead,
     sync::lock,
 };
@@ -137,9 +137,9 @@ impl View<'_> {
 /// The number of points that are asked for their sequences at once, to be filtered.
 const FILTERED_AT_ONCE: usize = 1024;
 
-/// The work of a [`Reading`]. It gets a view, takes the memory of its answer by the first function,
+/// The work of a [`Reading`]. It takes views, takes the memory of its answer by the first function,
 /// and ends if the second answers no.
-type Work<T> = dyn Fn(&View, &mut dyn FnMut(usize) -> Result<()>, &dyn Fn() -> bool) -> Result<T>
+type Work<T> = dyn Fn(&Index, &mut dyn FnMut(usize) -> Result<()>, &dyn Fn() -> bool) -> Result<T>
     + Send
     + Sync;
 
@@ -187,8 +187,10 @@ impl Reading<Gathered> {
         done: Done<Gathered>,
     ) -> Self {
         let points = Some(ids.len());
-        let work: Box<Work<Gathered>> =
-            Box::new(move |view, reserve, _| view.gather(&ids, include, max_bytes, reserve));
+        let work: Box<Work<Gathered>> = Box::new(move |index, reserve, _| {
+            let view = index.view();
+            view.gather(&ids, include, max_bytes, reserve)
+        });
         Reading::new(index, budget, points, done, work)
     }
 }
@@ -205,8 +207,10 @@ impl Reading<Page> {
             Some(_) => None,
             None => Some(request.limit),
         };
-        let work: Box<Work<Page>> =
-            Box::new(move |view, reserve, goes_on| view.read_page(&request, reserve, goes_on));
+        let work: Box<Work<Page>> = Box::new(move |index, reserve, goes_on| {
+            let view = index.view();
+            view.read_page(&request, reserve, goes_on)
+        });
         Reading::new(index, budget, points, done, work)
     }
 }
@@ -219,10 +223,24 @@ impl Reading<u64> {
         filter: Arc<Filter>,
         done: Done<u64>,
     ) -> Self {
-        let work: Box<Work<u64>> = Box::new(move |view, _, goes_on| {
-            let matching = view.matching(&filter, goes_on)?;
-            Ok(matching.count() as u64)
+        let work: Box<Work<u64>> = Box::new(move |index, _, goes_on| {
+            let matching = index.view().matching(&filter, goes_on)?.count();
+            Ok(matching as u64)
         });
+        Reading::new(index, budget, None, done, work)
+    }
+}
+
+impl Reading<Matches> {
+    /// Finds the points that pass a filter, for a delete.
+    pub fn of_matches(
+        index: &Arc<Index>,
+        budget: &Arc<Budget>,
+        filter: Arc<Filter>,
+        done: Done<Matches>,
+    ) -> Self {
+        let work: Box<Work<Matches>> =
+            Box::new(move |index, _, goes_on| Matches::find(index, &filter, goes_on));
         Reading::new(index, budget, None, done, work)
     }
 }
@@ -259,7 +277,7 @@ impl<T: Send + 'static> Job for Reading<T> {
             Ok(())
         };
         let goes_on = || turn.goes_on_in_slices();
-        let answer = (self.work)(&self.index.view(), &mut reserve, &goes_on);
+        let answer = (self.work)(&self.index, &mut reserve, &goes_on);
         *lock(&self.answer) = Some(answer);
         true
     }

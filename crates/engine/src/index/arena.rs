@@ -515,6 +515,11 @@ impl Arena {
         self.lives.sequence(slot)
     }
 
+    /// The slots below `slots` as [`Lives::later_than`] finds them.
+    pub fn later_than(&self, sequence: u64, slots: u32) -> impl Iterator<Item = u32> {
+        self.lives.later_than(sequence, slots)
+    }
+
     /// Where the record of the point in `slot` lies.
     #[must_use]
     pub fn location(&self, slot: u32) -> Location {

@@ -32,7 +32,7 @@ use crate::{
     Result,
     sync::{
         atomic::{AtomicU64, Ordering},
-        table::Table,
+        table::{Table, bit_of, indexes_of},
     },
     vectors::kernels,
 };
@@ -56,25 +56,35 @@ const BEFORE_ALL: u64 = 1;
 
 /// The lives of points by slot. One thread at a time changes a slot, and any number read it without
 /// a lock.
-pub struct Lives(Table<AtomicU64>);
+pub struct Lives {
+    lives: Table<AtomicU64>,
+    /// For each block of 64 slots the last sequence of an insert there, so that what was written
+    /// lately is found without a look at all slots.
+    newest: Table<AtomicU64>,
+}
 
 impl Lives {
     /// Has no slots yet.
     pub fn new() -> Self {
-        Lives(Table::new(LIFE))
+        Lives {
+            lives: Table::new(LIFE),
+            newest: Table::new(1),
+        }
     }
 
     /// Reserves memory for the slots `0..slots`; `slots` counts the slots there are already too.
     /// The words of a new slot are 0, which looks like a point in every view: nobody may ask about
     /// the slot before [`begin`](Self::begin) or [`begin_free`](Self::begin_free).
     pub fn ensure(&self, slots: usize) -> Result<()> {
-        self.0.ensure(slots)
+        self.newest.ensure(slots.div_ceil(u64::BITS as usize))?;
+        self.lives.ensure(slots)
     }
 
     /// Begins the life of a point in an unused slot. The delete is 0 already, since a slot is
     /// unused only once. `Relaxed` is enough: readers find the slot once the number of slots
     /// includes it, and the arena stores that number with `Release` after this.
     pub fn begin(&self, slot: u32, sequence: u64) {
+        self.note_newest(slot, sequence);
         self.of(slot)[SEQUENCE].store(sequence, Ordering::Relaxed);
     }
 
@@ -88,9 +98,26 @@ impl Lives {
     /// point: it finds `sequence`, which is beyond its view. A reader whose view contains
     /// `sequence` has synchronized with its publication, which follows all of these stores.
     pub fn begin_again(&self, slot: u32, sequence: u64) {
+        self.note_newest(slot, sequence);
         let life = self.of(slot);
         life[SEQUENCE].store(sequence, Ordering::Relaxed);
         life[DELETED].store(0, Ordering::Release);
+    }
+
+    fn note_newest(&self, slot: u32, sequence: u64) {
+        let newest = self.newest.get(bit_of(slot).0);
+        newest.fetch_max(sequence, Ordering::Relaxed);
+    }
+
+    /// The slots below `slots`, in ascending order, whose points were inserted after `sequence`, and
+    /// maybe some that are free. A reader finds all such points that its view contains.
+    pub fn later_than(&self, sequence: u64, slots: u32) -> impl Iterator<Item = u32> {
+        let newest = move |block: &u32| self.newest.get(*block).load(Ordering::Relaxed);
+        let blocks = (0..slots.div_ceil(u64::BITS)).filter(move |block| newest(block) > sequence);
+        let slots = blocks
+            .flat_map(|block| indexes_of(block, u64::MAX))
+            .take_while(move |&slot| slot < slots);
+        slots.filter(move |&slot| self.sequence(slot) > sequence)
     }
 
     /// Ends the life of the point in `slot`: views taken at `sequence` or later do not contain it.
@@ -187,7 +214,7 @@ impl Lives {
     /// The words of a slot: [`SEQUENCE`] and [`DELETED`].
     #[inline]
     fn of(&self, slot: u32) -> &[AtomicU64] {
-        self.0.row(slot)
+        self.lives.row(slot)
     }
 }
 
@@ -227,6 +254,27 @@ mod tests {
                 assert_eq!(lives.sequence(slot), 9);
             }
         });
+    }
+
+    #[test]
+    fn what_is_inserted_later_is_found_in_new_slots_and_in_those_that_are_used_again() {
+        let lives = Lives::new();
+        lives.ensure(200).unwrap();
+        (0..150).for_each(|slot| lives.begin(slot, u64::from(slot) + 1));
+        let later = |sequence, slots| lives.later_than(sequence, slots).collect::<Vec<_>>();
+        assert_eq!(later(0, 150).len(), 150);
+        assert_eq!(later(147, 150), [147, 148, 149]);
+        assert_eq!(later(147, 149), [147, 148]);
+        for slot in [3, 70] {
+            lives.end(slot, 151);
+            lives.free(slot);
+        }
+        lives.begin_again(70, 152);
+        lives.begin(150, 153);
+        lives.begin_again(3, 154);
+        assert_eq!(later(151, 151), [3, 70, 150]);
+        assert_eq!(later(152, 151), [3, 150]);
+        assert!(later(154, 151).is_empty());
     }
 
     #[test]

@@ -118,6 +118,31 @@ impl View<'_> {
     pub fn matching(&self, filter: &Filter, goes_on: &dyn Fn() -> bool) -> Result<Matching> {
         self.probe(filter, goes_on)?.matching()
     }
+
+    /// The slots of the points that were written after `sequence` and pass a filter, by their records:
+    /// for few points it would take longer to make the columns ready.
+    ///
+    /// # Errors
+    /// As those of [`matching`](Self::matching).
+    pub(super) fn matching_later(
+        &self,
+        sequence: u64,
+        filter: &Filter,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<u32>> {
+        let probe = Probe {
+            view: self,
+            filter,
+            tests: Vec::new(),
+            passing_of: kernels::passing_of(),
+            reader: RefCell::default(),
+            goes_on,
+        };
+        let later = self.index.arena.later_than(sequence, self.slots);
+        let passes = |&slot: &u32| self.contains(slot) && probe.read(slot);
+        let passing = later.filter(passes).collect();
+        probe.unless_abandoned(passing)
+    }
 }
 
 impl Probe<'_> {

@@ -1,5 +1,6 @@
 //! The threads of the engine: the writer, the workers and the upkeep.
 
+mod matching;
 mod replica;
 mod upkeep;
 mod workers;

@@ -20,7 +20,7 @@ use crate::{
         writer::{Batch, Existing, Update, Writer},
     },
     hnsw::{Params, Scratch},
-    index::{Index, Request},
+    index::{Index, Matches, Request},
     store::{
         MAX_GROUP_BYTES, OpenOptions, Store,
         tests::{
@@ -102,7 +102,8 @@ impl Writing {
         let (done, answer) = channel();
         let filter = Arc::new(Filter::new(expression));
         let done = Box::new(move |deleted| drop(done.send(deleted)));
-        self.writer.delete_matching(filter, done);
+        self.writer
+            .delete_matching(filter, Matches::default(), done);
         answer.recv().unwrap()
     }
 

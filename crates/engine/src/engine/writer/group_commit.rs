@@ -39,9 +39,10 @@ use crate::{
     sync::lock,
 };
 
-/// The longest time that is taken to find the points of a delete by filter. Nothing else is written
-/// meanwhile. A replica takes any time: it must not refuse what another does.
-const LONGEST: Duration = Duration::from_secs(30);
+/// The longest time that is taken to ask the filter of a delete about the points that were written
+/// while it was asked about the others. Nothing else is written meanwhile. A replica takes any time: it
+/// must not refuse what another does.
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// While the store uses a reserve of disk space, inserts are refused for this time before the store
 /// looks for space again: it does so by filling the reserve, which writes some ten mebibytes.
@@ -479,7 +480,7 @@ impl GroupCommit {
                 .damage()
                 .is_some_and(|damage| damage.damaged_points > 0)
         };
-        if matches!(change, Change::DeleteMatching(_)) && is_damaged() {
+        if matches!(change, Change::DeleteMatching(..)) && is_damaged() {
             let reason = "a record is damaged: whether its point passes a filter is not known";
             return Err(Error::ReadOnly(reason.to_owned()));
         }

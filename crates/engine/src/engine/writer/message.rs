@@ -11,7 +11,10 @@ use std::{collections::HashSet, sync::Arc};
 use vectord_filter::{Expression, Filter};
 
 use super::request::{Batch, Change, Existing, Update};
-use crate::{Error, Result, index::PointId};
+use crate::{
+    Error, Result,
+    index::{Matches, PointId},
+};
 
 /// The version of the messages that this code writes.
 const VERSION: u8 = 1;
@@ -38,7 +41,7 @@ pub enum Message<'a> {
     Update(&'a [Update]),
     /// Deletes the points with these ids.
     Delete(&'a [PointId]),
-    /// Deletes the points that pass a filter.
+    /// Deletes the points that pass a filter. The writer finds them.
     DeleteMatching(&'a Expression),
     /// Deletes all points if there are as many as this.
     DeleteAll(u64),
@@ -175,7 +178,7 @@ impl<'b> Reader<'b> {
             DELETE_MATCHING => {
                 let expression = Expression::decode(self.bytes)?;
                 self.bytes = &[];
-                Change::DeleteMatching(Arc::new(Filter::new(expression)))
+                Change::DeleteMatching(Arc::new(Filter::new(expression)), Matches::default())
             }
             DELETE_ALL => Change::DeleteAll(u64::from_le_bytes(self.array()?)),
             _ => return None,
@@ -360,7 +363,7 @@ mod tests {
             panic!("fewer messages");
         };
         assert!(matches!(read(ids), Some(Change::Delete(ids)) if ids == [[7; 16], [8; 16]]));
-        assert!(matches!(read(matching), Some(Change::DeleteMatching(_))));
+        assert!(matches!(read(matching), Some(Change::DeleteMatching(..))));
         assert!(matches!(read(all), Some(Change::DeleteAll(3))));
     }
 

@@ -26,7 +26,7 @@ use vectord_filter::Filter;
 use crate::{
     Error, Result,
     engine::{budget::Budget, stats::Counters},
-    index::{Index, PointId},
+    index::{Index, Matches, PointId},
     store::{Store, StreamPosition},
     sync::lock,
 };
@@ -91,11 +91,12 @@ impl Writer {
         self.change(Change::Delete(ids), |outcome| outcome.found, done);
     }
 
-    /// Enqueues a delete of the points that pass a filter when the writer comes to it; `done` is
-    /// called with their number.
-    pub fn delete_matching(&self, filter: Arc<Filter>, done: Done<u64>) {
+    /// Enqueues a delete of the points that pass a filter when the writer comes to it. `found` are
+    /// those of a view: the writer asks about those that were written since. `done` is called with
+    /// the number of the deleted points.
+    pub fn delete_matching(&self, filter: Arc<Filter>, found: Matches, done: Done<u64>) {
         self.change(
-            Change::DeleteMatching(filter),
+            Change::DeleteMatching(filter, found),
             |outcome| outcome.deleted,
             done,
         );

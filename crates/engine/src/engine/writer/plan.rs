@@ -7,7 +7,7 @@ use vectord_filter::Filter;
 use super::request::{Batch, Change, Existing, Outcome, Update, Upserted};
 use crate::{
     Error, Result,
-    index::{Index, PointId},
+    index::{Index, Matches, PointId},
     store::{Segments, Write},
 };
 
@@ -27,8 +27,9 @@ pub struct Planned<'a> {
 ///
 /// # Errors
 /// The change cannot be made, and nothing else is wrong: the record of a point that an update keeps
-/// a part of is damaged, an update is too large, it takes more than `longest` to find the points of a
-/// filter, or the number of points is another than the one that a delete of all expects.
+/// a part of is damaged, an update is too large, it takes more than `longest` to ask a filter about the
+/// points that were written since it was asked about others, or the number of points is another than
+/// the one that a delete of all expects.
 pub fn plan<'a>(
     change: &'a Change,
     index: &Index,
@@ -39,7 +40,7 @@ pub fn plan<'a>(
         Change::Store(batch, existing) => Ok(store(batch, *existing, index)),
         Change::Update(updates) => update(updates, index, segments),
         Change::Delete(ids) => Ok(delete(ids, index)),
-        Change::DeleteMatching(filter) => delete_matching(filter, index, longest),
+        Change::DeleteMatching(filter, found) => delete_matching(filter, found, index, longest),
         Change::DeleteAll(expected) => delete_all(*expected, index),
     }
 }
@@ -115,21 +116,25 @@ fn delete(ids: &[PointId], index: &Index) -> Planned<'static> {
     }
 }
 
-/// Nothing that came before is hidden from the view: such a delete begins a group.
-fn delete_matching(filter: &Filter, index: &Index, longest: Duration) -> Result<Planned<'static>> {
-    let (view, begun) = (index.view(), Instant::now());
+/// Deletes those of the points `found` that are there still, and those that pass of the ones written
+/// since. Nothing that came before is hidden from the view: such a delete begins a group.
+fn delete_matching(
+    filter: &Filter,
+    found: &Matches,
+    index: &Index,
+    longest: Duration,
+) -> Result<Planned<'static>> {
+    let begun = Instant::now();
     let goes_on = || begun.elapsed() < longest;
-    let matching = view
-        .matching(filter, &goes_on)
-        .map_err(|_| takes_long(longest))?;
-    let ids = matching.slots().map(|slot| view.id(slot));
-    let delete = |id| {
-        Some(Write::Delete {
-            stored: index.find(&id)?,
-            id,
-        })
-    };
-    let writes: Vec<_> = ids.filter_map(delete).collect();
+    let later = found.later(&index.view(), filter, &goes_on);
+    let later = later.map_err(|error| match error {
+        Error::Abandoned => takes_long(longest),
+        other => other,
+    })?;
+    let live = found.live(index).chain(later.live(index));
+    let writes: Vec<_> = live
+        .map(|(id, stored)| Write::Delete { id, stored })
+        .collect();
     Ok(Planned {
         outcome: Outcome {
             deleted: writes.len() as u64,
@@ -141,8 +146,9 @@ fn delete_matching(filter: &Filter, index: &Index, longest: Duration) -> Result<
 
 fn takes_long(longest: Duration) -> Error {
     Error::InvalidArgument(format!(
-        "it takes more than {longest:?} to find the points of this filter, and nothing else can be \
-         written meanwhile: delete by the ids that a scroll with the filter lists"
+        "it takes more than {longest:?} to ask this filter about the points that were written while \
+         it was asked about the others, and nothing else can be written meanwhile: delete by the ids \
+         that a scroll with the filter lists, or write less at the same time"
     ))
 }
 
@@ -209,9 +215,10 @@ mod tests {
     fn a_delete_whose_points_take_long_to_find_is_refused() {
         let index = index_with_metadata(100, 0, |_| "{}".into());
         let filter = Filter::new(Expression::All(Vec::new()));
-        let planned = delete_matching(&filter, &index, Duration::from_mins(1)).unwrap();
+        let none = Matches::default();
+        let planned = delete_matching(&filter, &none, &index, Duration::from_mins(1)).unwrap();
         assert_eq!(planned.writes.len(), 100);
-        let refused = delete_matching(&filter, &index, Duration::ZERO).map(|_| ());
+        let refused = delete_matching(&filter, &none, &index, Duration::ZERO).map(|_| ());
         let text = refused.unwrap_err().to_string();
         assert!(text.contains("delete by the ids that a scroll"), "{text}");
     }

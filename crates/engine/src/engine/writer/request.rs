@@ -11,7 +11,7 @@ use vectord_filter::Filter;
 use crate::{
     Error, Result,
     engine::budget::Reservation,
-    index::PointId,
+    index::{Matches, PointId},
     store::{Store, StreamPosition},
 };
 
@@ -137,8 +137,8 @@ pub enum Change {
     Update(Vec<Update>),
     /// Deletes the points with these ids, each once in the list.
     Delete(Vec<PointId>),
-    /// Deletes the points that pass this filter.
-    DeleteMatching(Arc<Filter>),
+    /// Deletes the points that pass this filter, of which those of a view are found already.
+    DeleteMatching(Arc<Filter>, Matches),
     /// Deletes all points if there are as many as this.
     DeleteAll(u64),
 }
@@ -214,7 +214,8 @@ impl Change {
                 updates.iter().map(payload).sum()
             }
             Change::Delete(ids) => size_of_val(&ids[..]),
-            Change::DeleteMatching(_) | Change::DeleteAll(_) => 0,
+            Change::DeleteMatching(_, found) => found.bytes(),
+            Change::DeleteAll(_) => 0,
         }
     }
 
@@ -232,7 +233,7 @@ impl Change {
             Change::Store(batch, _) => batch.ids.iter().all(is_new),
             Change::Update(updates) => updates.iter().all(|update| is_new(&update.id)),
             Change::Delete(ids) => ids.iter().all(is_new),
-            Change::DeleteMatching(_) | Change::DeleteAll(_) => false,
+            Change::DeleteMatching(..) | Change::DeleteAll(_) => false,
         }
     }
 }

@@ -1,0 +1,220 @@
+//! Deletes by filter, and what is written while their points are looked for.
+
+use std::{
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{Receiver, TryRecvError, channel},
+    },
+    thread,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use vectord_filter::{Condition, Expression, Filter, Test, Value};
+
+use crate::{
+    Engine, Options, Params, Result,
+    engine::{
+        workers::{Job, Turn},
+        writer::{Batch, Done, Existing, Update},
+    },
+    hnsw::Scratch,
+    index::Matches,
+    store::tests::{id, new_folder},
+};
+
+/// How long a busy machine may take.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+fn open(folder: &TempDir) -> Engine {
+    Engine::open(&Options {
+        path: folder.path().into(),
+        dimension: Some(1),
+        graph: Params {
+            m: 16,
+            ef_construction: 100,
+        },
+        warm_metrics: Vec::new(),
+        segment_bytes: 1 << 20,
+        max_queued_bytes: 64 << 20,
+        max_column_bytes: 1 << 20,
+    })
+    .unwrap()
+}
+
+fn metadata(k: u32) -> Vec<u8> {
+    format!(r#"{{"k":{k}}}"#).into_bytes()
+}
+
+fn is_one() -> Expression {
+    let test = Test::In([Value::Number(1.0)].into_iter().collect());
+    Expression::Condition(Condition::Metadata("k".into(), test))
+}
+
+fn batch(numbers: &[u32], k: impl Fn(u32) -> u32) -> Batch {
+    let mut batch = Batch::default();
+    for &number in numbers {
+        batch.ids.push(id(number));
+        batch.vectors.push(number as f32);
+        batch.content_types.push(0);
+        batch.content_ends.push(0);
+        batch.metadata.extend(metadata(k(number)));
+        batch.metadata_ends.push(batch.metadata.len());
+    }
+    batch
+}
+
+/// Begins a request, whose answer is received.
+fn begin<T: Send + 'static>(request: impl FnOnce(Done<T>)) -> Receiver<Result<T>> {
+    let (done, answer) = channel();
+    request(Box::new(move |outcome| drop(done.send(outcome))));
+    answer
+}
+
+fn answer<T: Send + 'static>(request: impl FnOnce(Done<T>)) -> T {
+    begin(request).recv_timeout(PATIENCE).unwrap().unwrap()
+}
+
+fn upsert(engine: &Engine, numbers: &[u32], k: impl Fn(u32) -> u32) {
+    answer(|done| engine.upsert(batch(numbers, k), Existing::Replace, done));
+}
+
+fn update(engine: &Engine, number: u32, k: u32) {
+    let update = Update {
+        id: id(number),
+        content_type: None,
+        content: None,
+        metadata: Some(metadata(k)),
+    };
+    let found = answer(|done| engine.update(vec![update], done));
+    assert_eq!(found, [true]);
+}
+
+fn delete(engine: &Engine, number: u32) {
+    assert!(answer(|done| engine.delete(id(number), done)));
+}
+
+fn points(engine: &Engine) -> Vec<u32> {
+    let is_there = |&number: &u32| engine.get(&id(number)).unwrap().is_some();
+    (0..1_000).filter(is_there).collect()
+}
+
+/// Keeps search threads until the gate is open.
+struct Keep {
+    threads: usize,
+    begun: Arc<AtomicUsize>,
+    gate: Arc<RwLock<()>>,
+}
+
+impl Job for Keep {
+    fn parts(&self) -> usize {
+        self.threads
+    }
+
+    fn work_left(&self) -> u64 {
+        0
+    }
+
+    fn run(&self, _part: usize, _scratch: &mut Scratch, _turn: &Turn) -> bool {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        drop(self.gate.read());
+        true
+    }
+
+    fn gives_way(&self) -> bool {
+        false
+    }
+
+    fn bytes(&self) -> usize {
+        1
+    }
+
+    fn finish(&self, _outcome: Result<()>) {}
+}
+
+/// Does `work` while no search thread is free, so that no points are found.
+fn while_nothing_is_found<T>(engine: &Engine, work: impl FnOnce() -> T) -> T {
+    let (begun, gate) = (Arc::<AtomicUsize>::default(), Arc::default());
+    let held = RwLock::write(&gate).unwrap();
+    let threads = engine.workers.threads();
+    engine.workers.submit(Box::new(Keep {
+        threads,
+        begun: Arc::clone(&begun),
+        gate: Arc::clone(&gate),
+    }));
+    while begun.load(Ordering::Relaxed) < threads {
+        thread::yield_now();
+    }
+    let done = work();
+    drop(held);
+    done
+}
+
+fn is_waiting<T>(answer: &Receiver<Result<T>>) -> bool {
+    matches!(answer.try_recv(), Err(TryRecvError::Empty))
+}
+
+#[test]
+fn others_write_while_the_points_of_a_delete_are_looked_for() {
+    let folder = new_folder();
+    let engine = open(&folder);
+    upsert(&engine, &[0, 1, 2, 3], |number| number % 2);
+    let filter = Arc::new(Filter::new(is_one()));
+    let deleted = while_nothing_is_found(&engine, || {
+        let deleted = begin(|done| engine.delete_matching(filter, done));
+        upsert(&engine, &[4, 5], |number| number % 2);
+        update(&engine, 0, 1);
+        delete(&engine, 1);
+        assert!(is_waiting(&deleted), "the writes waited for the delete");
+        deleted
+    });
+    assert_eq!(deleted.recv_timeout(PATIENCE).unwrap().unwrap(), 3);
+    assert_eq!(points(&engine), [2, 4]);
+}
+
+#[test]
+fn what_passes_when_the_writer_comes_to_a_delete_is_deleted() {
+    // Few later ones are left to the writer; more are looked at before.
+    for later in [8, 300] {
+        let folder = new_folder();
+        let engine = open(&folder);
+        upsert(&engine, &[0, 1, 2, 3, 4, 5, 6, 7], |number| number % 2);
+        let asked = AtomicUsize::new(0);
+        let write = || {
+            match asked.fetch_add(1, Ordering::Relaxed) {
+                0 => {
+                    update(&engine, 0, 1);
+                    update(&engine, 1, 0);
+                    upsert(&engine, &[3], |_| 1);
+                    delete(&engine, 5);
+                    delete(&engine, 7);
+                    upsert(&engine, &[7], |_| 0);
+                    let numbers: Vec<u32> = (8..8 + later).collect();
+                    upsert(&engine, &numbers, |number| number % 2);
+                }
+                // Still the first round, or the second if there is one.
+                30 => update(&engine, 2, 1),
+                _ => {}
+            }
+            true
+        };
+        let filter = Arc::new(Filter::new(is_one()));
+        let found = Matches::find(&engine.index, &filter, &write).unwrap();
+        // The writer looks at what came behind all that.
+        update(&engine, 4, 1);
+        update(&engine, 4, 0);
+        update(&engine, 6, 1);
+        update(&engine, 9, 0);
+        update(&engine, 10, 1);
+        let is_updated = usize::from(asked.load(Ordering::Relaxed) > 30);
+        let deleted = answer(|done| engine.writer.delete_matching(filter, found, done));
+        let gone = 4 + is_updated as u64 + u64::from(later) / 2 - 1;
+        assert_eq!(deleted, gone, "{later} later");
+        let mut left = vec![1, 2, 4, 7, 8, 9];
+        left.retain(|&number| number != 2 || is_updated == 0);
+        left.extend((12..8 + later).step_by(2));
+        assert_eq!(points(&engine), left, "{later} later");
+        assert_eq!(is_updated == 1, later > 100);
+    }
+}

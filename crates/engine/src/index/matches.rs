@@ -1,0 +1,83 @@
+//! The points that pass a filter, found while others are written, for a delete of them all at one
+//! moment: what is written after the points were looked for is looked at by itself.
+
+use vectord_filter::Filter;
+
+use super::{Index, PointId, view::View};
+use crate::{Error, Result, store::Stored};
+
+/// With at most this many records behind, the writer does the rest.
+const FEW: u64 = 128;
+
+/// The points that passed a filter in a view.
+#[derive(Debug, Default)]
+pub struct Matches {
+    /// Their ids, each with the sequence of the insert: a point that has replaced one has another.
+    points: Vec<(PointId, u64)>,
+    /// The sequence of the view; 0 if nothing was looked at yet.
+    sequence: u64,
+}
+
+impl Matches {
+    /// Looks for the points that pass a filter until few records have come since, or as many as come
+    /// while it looks.
+    ///
+    /// # Errors
+    /// [`Error::Abandoned`] if `goes_on` has answered no meanwhile, as it
+    /// does for good from then on.
+    pub fn find(index: &Index, filter: &Filter, goes_on: &dyn Fn() -> bool) -> Result<Matches> {
+        let mut matches = Matches::default();
+        let mut behind = u64::MAX;
+        loop {
+            let later = matches.later(&index.view(), filter, goes_on)?;
+            matches.points.extend(later.points);
+            matches.sequence = later.sequence;
+            let now = index.arena.visible() - matches.sequence;
+            if now <= FEW || now >= behind {
+                return Ok(matches);
+            }
+            behind = now;
+        }
+    }
+
+    /// Those of the points of `view` that were written since these were looked for.
+    ///
+    /// # Errors
+    /// As those of [`find`](Self::find).
+    pub fn later(
+        &self,
+        view: &View,
+        filter: &Filter,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Matches> {
+        let name = |slot| (view.id(slot), view.index.arena.sequence(slot));
+        let mut points = Vec::new();
+        if self.sequence == 0 {
+            let matching = view.matching(filter, goes_on)?;
+            let reserved = points.try_reserve_exact(matching.count());
+            reserved.map_err(|_| Error::Overloaded("no memory for the points to delete".into()))?;
+            points.extend(matching.slots().map(name));
+        } else {
+            let later = view.matching_later(self.sequence, filter, goes_on)?;
+            points.extend(later.into_iter().map(name));
+        }
+        Ok(Matches {
+            points,
+            sequence: view.sequence,
+        })
+    }
+
+    /// Those that are there still. Only the writer calls this.
+    pub fn live(&self, index: &Index) -> impl Iterator<Item = (PointId, Stored)> {
+        self.points.iter().filter_map(|&(id, inserted)| {
+            let stored = index.find(&id)?;
+            (stored.inserted == inserted).then_some((id, stored))
+        })
+    }
+
+    /// The bytes of memory that they take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.points.capacity() * size_of::<(PointId, u64)>()
+    }
+}
