@@ -58,7 +58,8 @@ impl IdTable {
 
     /// Adds the points in these slots, on all cores. Their ids are all new.
     pub fn restore(&self, slots: &[u32], arena: &Arena) -> Result<()> {
-        self.slots.fill(slots, |&slot| self.hash(&arena.id(slot)))
+        let hash_of = |&slot: &u32| self.hash(&arena.id(slot));
+        self.slots.fill(slots, |slot| slot, hash_of)
     }
 
     /// Removes the point `id` and returns its slot; None if there is no such point.
