@@ -375,6 +375,13 @@ export const STORE_MUTANTS = [
     ['--lib', 'index::lives'],
   ),
   mutant(
+    'what the writer does while the points are listed in their order is forgotten',
+    `${INDEX}/order.rs`,
+    'State::Making(changes) => changes.push(change),',
+    'State::Making(_) => {}',
+    ['--lib', 'index::order'],
+  ),
+  mutant(
     'all points are deleted though there are more than expected',
     `${CRATE}/engine/writer/plan.rs`,
     'if points != expected {',
