@@ -1,10 +1,29 @@
 //! The texts and arrays of a field, each with a code, so that they have words.
 
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::{
+    hash::{BuildHasher, Hash, RandomState},
+    ops::Range,
+};
 
 use hashbrown::HashTable;
 
 use crate::{metadata::Stored, values::Value, words};
+
+/// The number of texts or arrays that are read at a time: some microseconds of work, for which those
+/// who add to the dictionary may wait.
+const SLICE: usize = 256;
+
+/// The number of parts of the table of the lists. One that grows hashes all of its lists.
+const PARTS: usize = 256;
+
+/// Calls what it gets with a dictionary, to which texts and arrays may come between two calls.
+pub type ReadDictionary<'d> = &'d dyn Fn(&mut dyn FnMut(&Dictionary));
+
+/// The codes from 0 to `count`, as many together as are read at a time.
+pub fn slices(count: usize) -> impl Iterator<Item = Range<usize>> {
+    let firsts = (0..count).step_by(SLICE);
+    firsts.map(move |first| first..count.min(first + SLICE))
+}
 
 /// The distinct texts and arrays of a field. A code is never given to another one.
 #[derive(Debug, Default)]
@@ -84,17 +103,21 @@ impl Dictionary {
             || word > u64::MAX - self.arrays.len() as u64
     }
 
-    /// The texts, by code.
+    /// The numbers of texts and of arrays. The arrays have none but these texts.
     #[must_use]
-    pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
-        let text = |bytes| str::from_utf8(bytes).unwrap_or_default();
-        self.texts.iter().map(text)
+    pub fn counts(&self) -> [usize; 2] {
+        [self.texts.len(), self.arrays.len()]
     }
 
-    /// The words of the items of each array, by code.
-    #[must_use]
-    pub fn arrays(&self) -> impl ExactSizeIterator<Item = &[u64]> {
-        self.arrays.iter()
+    /// The texts with these codes.
+    pub fn texts(&self, codes: Range<usize>) -> impl Iterator<Item = &str> {
+        let text = |bytes| str::from_utf8(bytes).unwrap_or_default();
+        self.texts.at(codes).map(text)
+    }
+
+    /// The words of the items of each of the arrays with these codes.
+    pub fn arrays(&self, codes: Range<usize>) -> impl Iterator<Item = &[u64]> {
+        self.arrays.at(codes)
     }
 
     /// The code of a text.
@@ -131,7 +154,9 @@ struct Lists<T> {
     items: Vec<T>,
     /// Where each list ends.
     ends: Vec<usize>,
-    codes: HashTable<u32>,
+    /// By the middle bits of the hash.
+    codes: Box<[HashTable<u32>]>,
+    codes_bytes: usize,
     hasher: RandomState,
 }
 
@@ -140,7 +165,8 @@ impl<T> Default for Lists<T> {
         Lists {
             items: Vec::new(),
             ends: Vec::new(),
-            codes: HashTable::new(),
+            codes: (0..PARTS).map(|_| HashTable::new()).collect(),
+            codes_bytes: 0,
             hasher: RandomState::new(),
         }
     }
@@ -154,17 +180,17 @@ impl<T: Copy + Hash + Eq> Lists<T> {
     fn bytes(&self) -> usize {
         self.items.capacity() * size_of::<T>()
             + self.ends.capacity() * size_of::<usize>()
-            + self.codes.allocation_size()
+            + self.codes_bytes
     }
 
-    fn iter(&self) -> impl ExactSizeIterator<Item = &[T]> {
-        (0..self.len()).map(|code| list(&self.items, &self.ends, code))
+    fn at(&self, codes: Range<usize>) -> impl Iterator<Item = &[T]> {
+        codes.map(|code| list(&self.items, &self.ends, code))
     }
 
     fn find(&self, wanted: &[T]) -> Option<u32> {
         let is_wanted = |&code: &u32| list(&self.items, &self.ends, code as usize) == wanted;
         let hash = self.hasher.hash_one(wanted);
-        self.codes.find(hash, is_wanted).copied()
+        self.codes[part_of(hash)].find(hash, is_wanted).copied()
     }
 
     /// The code of a list, which is added if it is not there. None if there is no memory for it.
@@ -176,20 +202,30 @@ impl<T: Copy + Hash + Eq> Lists<T> {
             items,
             ends,
             codes,
+            codes_bytes,
             hasher,
         } = self;
         let code = u32::try_from(ends.len()).ok()?;
         items.try_reserve(new.len()).ok()?;
         ends.try_reserve(1).ok()?;
-        let hash = |&code: &u32| hasher.hash_one(list(items, ends, code as usize));
-        codes.try_reserve(1, hash).ok()?;
+        let hash = hasher.hash_one(new);
+        let part = &mut codes[part_of(hash)];
+        let before = part.allocation_size();
+        let hash_of = |&code: &u32| hasher.hash_one(list(items, ends, code as usize));
+        part.try_reserve(1, hash_of).ok()?;
+        *codes_bytes += part.allocation_size() - before;
         items.extend_from_slice(new);
         ends.push(items.len());
-        codes.insert_unique(hasher.hash_one(new), code, |&code| {
+        part.insert_unique(hash, code, |&code| {
             hasher.hash_one(list(items, ends, code as usize))
         });
         Some(code)
     }
+}
+
+/// Which part a hash belongs to. The parts themselves use the bits at both ends.
+fn part_of(hash: u64) -> usize {
+    (hash >> 40) as usize % PARTS
 }
 
 /// The list with a code.
@@ -200,6 +236,8 @@ fn list<'i, T>(items: &'i [T], ends: &[usize], code: usize) -> &'i [T] {
 
 #[cfg(test)]
 mod tests {
+    use std::{cell::Cell, hash::Hasher};
+
     use super::*;
 
     #[test]
@@ -215,6 +253,34 @@ mod tests {
         for (text, code) in texts.iter().zip(0..) {
             assert_eq!(lists.find(text.as_bytes()), Some(code));
         }
-        assert!(lists.iter().zip(&texts).all(|(a, b)| a == b.as_bytes()));
+        let all = lists.at(0..texts.len()).zip(&texts);
+        assert!(all.into_iter().all(|(a, b)| a == b.as_bytes()));
+    }
+
+    thread_local! {
+        static HASHED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    struct Item(usize);
+
+    impl Hash for Item {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            HASHED.set(HASHED.get() + 1);
+            self.0.hash(state);
+        }
+    }
+
+    #[test]
+    fn to_add_a_list_takes_a_look_at_few_others() {
+        let mut lists = Lists::default();
+        let mut most = 0;
+        for number in 0..100_000 {
+            HASHED.set(0);
+            lists.add(&[Item(number)]);
+            most = most.max(HASHED.get());
+        }
+        assert!(most > 100, "a table has grown");
+        assert!(most < 2_000, "{most}");
     }
 }

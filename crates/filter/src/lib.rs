@@ -11,7 +11,7 @@ mod passing;
 mod values;
 pub mod words;
 
-pub use dictionary::Dictionary;
+pub use dictionary::{Dictionary, ReadDictionary, slices};
 pub use expression::{Condition, Expression, Test};
 pub use field::{Field, Fields, Subject};
 pub use filter::{Cover, Filter, Held, Question};

@@ -1,9 +1,11 @@
 //! The words that pass a test.
 
+use std::ops::Range;
+
 use hashbrown::HashSet;
 
 use crate::{
-    dictionary::Dictionary,
+    dictionary::{Dictionary, ReadDictionary, slices},
     expression::Test,
     values::{Bound, Side, Value, Values},
     words::{self, FALSE, TEXTS, UNREAD},
@@ -52,18 +54,23 @@ pub struct Outcome {
 }
 
 impl Passing {
-    /// The words that pass a test.
+    /// The words that pass a test. The dictionary is read some texts and arrays at a time.
     #[must_use]
-    pub fn new(test: &Test, dictionary: &Dictionary) -> Passing {
+    pub fn new(test: &Test, read: ReadDictionary) -> Passing {
+        let (mut counts, mut known) = ([0, 0], HashSet::new());
+        read(&mut |dictionary| {
+            counts = dictionary.counts();
+            if let Test::In(values) = test {
+                known = singles(values, dictionary);
+            }
+        });
+        let [text_count, array_count] = counts;
         let mut passing = Passing {
             ranges: Vec::new(),
-            singles: HashSet::new(),
+            singles: known,
             texts: Codes::default(),
             arrays: Codes::default(),
-            later: (
-                TEXTS + dictionary.texts().len() as u64,
-                u64::MAX - dictionary.arrays().len() as u64,
-            ),
+            later: (TEXTS + text_count as u64, u64::MAX - array_count as u64),
         };
         match test {
             Test::Exists => {
@@ -72,14 +79,20 @@ impl Passing {
                 passing.later = (1, 0);
                 return passing;
             }
-            Test::In(values) => passing.singles = singles(values, dictionary),
+            Test::In(_) => {}
             Test::Within(bound) => match &bound.value {
                 Value::Number(number) => passing.ranges.push(range(*number, bound.side)),
-                _ => passing.texts = texts(bound, dictionary),
+                _ => passing.texts = texts(bound, text_count, read),
             },
         }
+        let mut passing_arrays = Codes::default();
         let passes = |items: &[u64]| passing.contains_one(items);
-        passing.arrays = dictionary.arrays().map(passes).collect();
+        for codes in slices(array_count) {
+            read(&mut |dictionary| {
+                passing_arrays.push(&codes, dictionary.arrays(codes.clone()).map(passes));
+            });
+        }
+        passing.arrays = passing_arrays;
         passing.compare_few();
         passing
     }
@@ -232,10 +245,14 @@ fn range(number: f64, side: Side) -> (u64, u64) {
     }
 }
 
-/// The texts on a side of another.
-fn texts(bound: &Bound, dictionary: &Dictionary) -> Codes {
+/// The texts on a side of another, among the first ones.
+fn texts(bound: &Bound, count: usize, read: ReadDictionary) -> Codes {
     let admits = |text: &str| bound.admits(&Value::Text(text.into()));
-    dictionary.texts().map(admits).collect()
+    let mut texts = Codes::default();
+    for codes in slices(count) {
+        read(&mut |dictionary| texts.push(&codes, dictionary.texts(codes.clone()).map(admits)));
+    }
+    texts
 }
 
 /// A set of codes.
@@ -245,22 +262,18 @@ struct Codes {
     any: bool,
 }
 
-impl FromIterator<bool> for Codes {
-    /// The codes at which the list says yes.
-    fn from_iter<I: IntoIterator<Item = bool>>(list: I) -> Codes {
-        let mut codes = Codes::default();
-        for (code, is_in) in list.into_iter().enumerate() {
-            if code % 64 == 0 {
-                codes.bits.push(0);
-            }
-            codes.bits[code / 64] |= u64::from(is_in) << (code % 64);
-            codes.any |= is_in;
-        }
-        codes
-    }
-}
-
 impl Codes {
+    /// Adds those of the next codes at which the list says yes.
+    fn push(&mut self, codes: &Range<usize>, list: impl Iterator<Item = bool>) {
+        for (code, is_in) in codes.clone().zip(list) {
+            if code % 64 == 0 {
+                self.bits.push(0);
+            }
+            self.bits[code / 64] |= u64::from(is_in) << (code % 64);
+            self.any |= is_in;
+        }
+    }
+
     fn contains(&self, code: u64) -> bool {
         let word = self.bits.get((code / 64) as usize);
         word.is_some_and(|word| word >> (code % 64) & 1 != 0)

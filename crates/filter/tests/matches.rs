@@ -1,11 +1,14 @@
 //! Which points pass which filters.
 
-use std::collections::HashSet;
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashSet,
+};
 
 use proptest::prelude::*;
 use vectord_filter::{
     Bound, Condition, Dictionary, Expression, Field, Fields, Filter, Held, Passing, Side, Span,
-    Subject, Test, Value, Values, within as words_within, words,
+    Stored, Subject, Test, Value, Values, within as words_within, words,
 };
 
 fn passes(expression: Expression, metadata: &str) -> bool {
@@ -31,6 +34,34 @@ fn within(side: Side, value: Value<'static>) -> Test {
 
 fn text(text: &'static str) -> Value<'static> {
     Value::Text(text.into())
+}
+
+#[test]
+fn texts_come_into_a_dictionary_while_a_test_is_made_ready_by_it() {
+    const TEXTS: usize = 1_000;
+    let dictionary = RefCell::<Dictionary>::default();
+    let add = |number: usize| {
+        let (mut dictionary, text) = (dictionary.borrow_mut(), format!("{number:05}"));
+        let scalar = Stored::Scalar(Value::Text(text.clone().into()));
+        let array = Stored::Array(vec![Value::Text(text.into())]);
+        [scalar, array].map(|stored| dictionary.add(&stored).unwrap())
+    };
+    let early: Vec<_> = (0..TEXTS).map(add).collect();
+    let calls = Cell::new(0);
+    let read = |look: &mut dyn FnMut(&Dictionary)| {
+        look(&dictionary.borrow());
+        // None of the lock that others take is held now.
+        add(TEXTS + calls.get());
+        calls.set(calls.get() + 1);
+    };
+    let passing = Passing::new(&within(Side::Above, text("00500")), &read);
+    assert!(calls.get() > 2, "the texts and the arrays, each in slices");
+    for (number, words) in early.into_iter().enumerate() {
+        assert_eq!(words.map(|word| passing.of(word)), [Some(number > 500); 2]);
+    }
+    for number in 0..calls.get() {
+        assert_eq!(add(TEXTS + number).map(|word| passing.of(word)), [None; 2]);
+    }
 }
 
 #[test]
@@ -289,7 +320,7 @@ proptest! {
         let (early, late) = items.split_at(known.min(items.len()));
         let mut stored: Vec<u64> = early.iter().map(|item| word_of(item.as_ref(), &mut dictionary)).collect();
         let known_words: HashSet<u64> = stored.iter().copied().collect();
-        let passing = Passing::new(&test, &dictionary);
+        let passing = Passing::new(&test, &|look| look(&dictionary));
         stored.extend(late.iter().map(|item| word_of(item.as_ref(), &mut dictionary)));
         let mut block = [words::UNREAD; 64];
         block[..stored.len()].copy_from_slice(&stored);

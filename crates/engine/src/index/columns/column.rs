@@ -136,7 +136,7 @@ impl Column {
 
     /// The words that pass a test.
     pub fn passing(&self, test: &Test) -> Passing {
-        Passing::new(test, &self.dictionary())
+        Passing::new(test, &|look| self.with_dictionary(look))
     }
 
     /// The word of what is stored in the field; [`words::UNREAD`] if there is no memory for it.

@@ -3,10 +3,11 @@
 
 use std::{
     io::{self, Read, Write},
+    ops::Range,
     sync::Arc,
 };
 
-use vectord_filter::{Dictionary, Field, words};
+use vectord_filter::{Dictionary, Field, ReadDictionary, slices, words};
 
 use super::super::columns::{Column, List};
 use crate::error::invalid_data;
@@ -38,9 +39,8 @@ pub(super) fn save(
             };
             out.write_all(&word.to_le_bytes())?;
         }
-        // Later than the words, so that it has all that they stand for. Copied, so that the writer
-        // need not wait for the disk.
-        out.write_all(&column.with_dictionary(copy)?)?;
+        // Later than the words, so that it has all that they stand for.
+        write_dictionary(&|look| column.with_dictionary(look), out)?;
     }
     Ok(())
 }
@@ -77,21 +77,44 @@ pub(super) fn load(source: &mut impl Read, slots: u32) -> io::Result<Vec<Arc<Col
     Ok(columns)
 }
 
-/// A dictionary in bytes.
-fn copy(dictionary: &Dictionary) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    write_word(dictionary.texts().len(), &mut bytes)?;
-    for text in dictionary.texts() {
-        write_text(text, &mut bytes)?;
-    }
-    write_word(dictionary.arrays().len(), &mut bytes)?;
-    for items in dictionary.arrays() {
-        write_word(items.len(), &mut bytes)?;
-        for item in items {
-            bytes.write_all(&item.to_le_bytes())?;
+/// Writes a dictionary, copied in slices: so the writer waits neither for the disk nor for a copy of
+/// the whole.
+fn write_dictionary(read: ReadDictionary, out: &mut impl Write) -> io::Result<()> {
+    let mut counts = [0, 0];
+    read(&mut |dictionary| counts = dictionary.counts());
+    let [texts, arrays] = counts;
+    write_word(texts, out)?;
+    write_slices(texts, read, out, |dictionary, codes, bytes| {
+        dictionary
+            .texts(codes)
+            .try_for_each(|text| write_text(text, bytes))
+    })?;
+    write_word(arrays, out)?;
+    write_slices(arrays, read, out, |dictionary, codes, bytes| {
+        for items in dictionary.arrays(codes) {
+            write_word(items.len(), bytes)?;
+            bytes.extend(items.iter().flat_map(|item| item.to_le_bytes()));
         }
+        Ok(())
+    })
+}
+
+/// Writes what `copy` makes of slices of a dictionary.
+fn write_slices(
+    count: usize,
+    read: ReadDictionary,
+    out: &mut impl Write,
+    copy: impl Fn(&Dictionary, Range<usize>, &mut Vec<u8>) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    for codes in slices(count) {
+        let mut copied = Ok(());
+        read(&mut |dictionary| copied = copy(dictionary, codes.clone(), &mut bytes));
+        copied?;
+        out.write_all(&bytes)?;
+        bytes.clear();
     }
-    Ok(bytes)
+    Ok(())
 }
 
 fn read_dictionary(source: &mut impl Read) -> io::Result<Dictionary> {
@@ -195,7 +218,11 @@ mod tests {
         assert!((0..2).all(|slot| again.word(slot) == column.word(slot)));
         assert_eq!(again.word(2), words::UNREAD);
         assert!(!again.is_read());
-        let copied = |column: &Arc<Column>| column.with_dictionary(copy).unwrap();
+        let copied = |column: &Arc<Column>| {
+            let mut bytes = Vec::new();
+            write_dictionary(&|look| column.with_dictionary(look), &mut bytes).unwrap();
+            bytes
+        };
         assert_eq!(copied(again), copied(&column));
         assert!(load(&mut [].as_slice(), SLOTS).unwrap().is_empty());
     }

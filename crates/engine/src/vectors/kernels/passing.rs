@@ -64,7 +64,7 @@ mod tests {
             value: Value::Number(30.0),
             side: Side::Above,
         };
-        let passing = Passing::new(&Test::Within(bound), &Dictionary::default());
+        let passing = Passing::new(&Test::Within(bound), &|look| look(&Dictionary::default()));
         for passing_of in [scalar, passing_of()] {
             let outcome = passing_of(&passing, &block);
             for number in 0..64 {
