@@ -3,13 +3,13 @@
 
 use std::{
     io::{self, ErrorKind, Read},
-    os::unix::fs::{DirBuilderExt, FileTypeExt},
+    os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
 use fs_err::os::unix::fs::{FileExt, OpenOptionsExt};
 
-use crate::store::mapping::Mapping;
+use crate::{Error, store::mapping::Mapping};
 
 /// The calls on names in a folder.
 pub trait Io: Send + Sync {
@@ -182,6 +182,21 @@ pub fn refuse_no_file(path: &Path) -> io::Result<()> {
     let text =
         format!("{path} is a {kind}, where a file of vectord is expected: move it elsewhere");
     Err(io::Error::other(text))
+}
+
+/// Refuses a file that is to be changed in place and has further names (hard links), as files of a
+/// backup do: with it, the data of another folder would change.
+pub fn refuse_shared(path: &Path) -> Result<(), Error> {
+    let names = fs_err::metadata(path)?.nlink();
+    if names == 1 {
+        return Ok(());
+    }
+    let text = format!(
+        "{} has {names} names (hard links), expected one: another folder would change with it; copy \
+         this folder and take the copy",
+        path.display()
+    );
+    Err(Error::InvalidArgument(text))
 }
 
 /// Creates the data folder, readable by its owner alone, with the folders above it where they are

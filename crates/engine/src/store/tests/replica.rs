@@ -177,6 +177,19 @@ fn what_is_damaged_or_no_replica_is_not_adopted_and_stays_as_it_was() {
 }
 
 #[test]
+fn a_backup_that_shares_files_with_another_folder_is_not_adopted_and_both_stay_as_they_were() {
+    let (source, linked) = (backed_up(&messages()), new_folder());
+    tools::backup(source.path(), linked.path(), &mut |_| {}).unwrap();
+    let both = || [source.path(), linked.path()].map(files);
+    let before = both();
+    let refused = adopt(&TestDisk::default(), linked.path()).unwrap_err();
+    assert!(refused.to_string().contains("hard links"), "{refused}");
+    assert_eq!(both(), before);
+    let copied = copy(linked.path());
+    adopt(&TestDisk::default(), copied.path()).unwrap();
+}
+
+#[test]
 fn after_a_power_cut_at_any_call_a_backup_is_adopted_whole_or_not_at_all() {
     let messages = messages();
     let backup = backed_up(&messages);

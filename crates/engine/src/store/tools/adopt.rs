@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Error, Result,
     store::{
-        io::{Disk, Io},
+        io::{Disk, Io, refuse_shared},
         lock::Lock,
         log::segment,
         random, snapshot, unfinished,
@@ -29,7 +29,8 @@ pub struct Adopted {
 /// Verifies a backup of a replica and turns it, in place, into the store of another replica of the
 /// same shard, which goes on in the stream from where the backup ends. This takes the memory of one
 /// segment and of the ids of the live points. If the backup is damaged, every damaged place is
-/// reported and nothing is changed. A folder whose adoption was interrupted is opened by no store: it
+/// reported and nothing is changed. Nothing is changed either if it shares files with another folder
+/// by hard links: a copy of it has to be taken. A folder whose adoption was interrupted is opened by no store: it
 /// has to be fetched again.
 pub fn adopt(folder: &Path, tell: &mut dyn FnMut(Event)) -> Result<Adopted> {
     adopt_on(&Disk, folder, tell)
@@ -48,13 +49,21 @@ pub(crate) fn adopt_on(io: &dyn Io, folder: &Path, tell: &mut dyn FnMut(Event)) 
         let text = format!("{} is no backup of a replica", folder.display());
         return Err(Error::InvalidArgument(text));
     };
+    let segments = checked.segments.iter();
+    let segments: Vec<_> = segments
+        .map(|checked| segment::path(folder, checked.number))
+        .collect();
+    let snapshots = snapshots(io, folder)?;
+    for path in segments.iter().chain(&snapshots) {
+        refuse_shared(path)?;
+    }
     manifest.store = random()?;
     unfinished::mark(io, folder, &manifest)?;
-    for checked in &checked.segments {
-        segment::set_store(io, &segment::path(folder, checked.number), manifest.store)?;
+    for path in &segments {
+        segment::set_store(io, path, manifest.store)?;
     }
-    for path in snapshots(io, folder)? {
-        snapshot::set_store(io, &path, manifest.store)?;
+    for path in &snapshots {
+        snapshot::set_store(io, path, manifest.store)?;
     }
     unfinished::finish(io, folder)?;
     Ok(Adopted {
