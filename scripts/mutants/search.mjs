@@ -145,6 +145,20 @@ export const SEARCH_MUTANTS = [
     INDEX_TESTS,
   ),
   mutant(
+    'a broad walk costs no more than in proportion to its breadth',
+    PLAN,
+    'MOVE * moved * moved',
+    'MOVE * moved',
+    INDEX_TESTS,
+  ),
+  mutant(
+    'a walk goes on that nobody waits for',
+    WALK,
+    '} {\n            scratch.unless_abandoned()?;',
+    '} {',
+    GRAPH_TESTS,
+  ),
+  mutant(
     'a walk by codes costs as much as one by vectors',
     PLAN,
     'Codes::pay(dimension) && Codes::suit(metric)',
@@ -218,7 +232,7 @@ export const SEARCH_MUTANTS = [
     'a search that gave up on the loop is scanned there',
     `${INDEX}/search/run.rs`,
     'if ranked.len() < self.request.limit {\n                    return Ok(None);',
-    'if ranked.len() < self.request.limit {\n                    return self.hits(self.scan()?).map(Some);',
+    'if ranked.len() < self.request.limit {\n                    return self.hits(self.scan(scratch)?, scratch).map(Some);',
     INDEX_TESTS,
   ),
   mutant(

@@ -49,11 +49,16 @@ mod tests;
 mod tree;
 mod visited;
 
+use std::sync::{Arc, atomic::AtomicBool};
+
 pub use crate::vectors::neighbor::Neighbor;
 use crate::{
-    Metric,
+    Error, Metric, Result,
     hnsw::beam::Beam,
-    sync::atomic::{AtomicU32, Ordering::Acquire},
+    sync::atomic::{
+        AtomicU32,
+        Ordering::{Acquire, Relaxed},
+    },
     vectors::{coarse::CoarseQuery, quantize::Code},
 };
 use entries::{Entries, EntryPoint};
@@ -190,6 +195,8 @@ const SHORT_PATIENCE: usize = 1_000;
 pub struct Scratch {
     /// See [`Scratch::impatient`].
     is_impatient: bool,
+    /// See [`Scratch::end_when`].
+    is_abandoned: Arc<AtomicBool>,
     visited: Visited,
     beam: Beam,
     /// Points that the expansion under way has met, with their ranks.
@@ -232,6 +239,24 @@ impl Scratch {
             is_impatient: true,
             ..Scratch::new()
         }
+    }
+
+    /// From now on, searches with this scratch end with [`Error::Abandoned`] soon after `is_abandoned`
+    /// is set.
+    pub fn end_when(&mut self, is_abandoned: &Arc<AtomicBool>) {
+        self.is_abandoned = Arc::clone(is_abandoned);
+    }
+
+    /// Asked by a search between two steps of some microseconds.
+    ///
+    /// # Errors
+    /// [`Error::Abandoned`] if nobody waits for its answer any more.
+    #[inline]
+    pub fn unless_abandoned(&self) -> Result<()> {
+        if self.is_abandoned.load(Relaxed) {
+            return Err(Error::Abandoned);
+        }
+        Ok(())
     }
 
     /// Whether this is an [impatient](Scratch::impatient) scratch.

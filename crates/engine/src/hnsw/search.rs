@@ -199,7 +199,7 @@ impl Graph {
     }
 
     /// Fills the beam with the closest points by `ranks` that `accept` holds for. Returns the number
-    /// of ranks that were computed.
+    /// of ranks that were computed, or [`Error::Abandoned`](crate::Error::Abandoned).
     #[expect(
         clippy::too_many_arguments,
         reason = "all of them differ from search to search"
@@ -221,7 +221,7 @@ impl Graph {
             }
             Source::List(slots) => {
                 scratch.beam.begin(stop_rule.most, slots.len())?;
-                target.rank_only(slots, scratch);
+                target.rank_only(slots, scratch)?;
             }
         }
         Ok(target.evaluations)
@@ -275,6 +275,7 @@ impl Graph {
             Way::Through | Way::Near => self.expand(target, 0, scratch),
             Way::Among(_) => self.expand_among(target, accept, scratch),
         } {
+            scratch.unless_abandoned()?;
             for index in 0..scratch.fresh.len() {
                 let neighbor = scratch.fresh[index];
                 if scratch.beam.admits(neighbor.rank) {
@@ -425,10 +426,11 @@ impl Graph {
 
 impl<R: Ranks> Target<R> {
     /// Fills the beam with the closest of these points.
-    fn rank_only(&mut self, slots: &[u32], scratch: &mut Scratch) {
-        let Scratch { fresh, beam, .. } = scratch;
+    fn rank_only(&mut self, slots: &[u32], scratch: &mut Scratch) -> Result<()> {
         let mut blocks = slots.chunks(BLOCK).peekable();
         while let Some(block) = blocks.next() {
+            scratch.unless_abandoned()?;
+            let Scratch { fresh, beam, .. } = scratch;
             let next = blocks.peek().copied().unwrap_or_default();
             for &slot in next {
                 self.ranks.prefetch(slot);
@@ -442,6 +444,7 @@ impl<R: Ranks> Target<R> {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -547,12 +550,13 @@ impl Scratch {
                 rank: ranks.rank(slot),
                 slot,
             };
-            if results.last().is_some_and(|last| neighbor < *last) {
-                results.pop();
-                let at = results.partition_point(|held| *held < neighbor);
-                results.insert(at, neighbor);
+            if neighbor < last {
+                results.push(neighbor);
             }
         }
+        // Most are in order already, which a stable sort makes use of.
+        results.sort();
+        results.truncate(limit);
         true
     }
 }

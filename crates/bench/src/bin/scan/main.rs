@@ -7,6 +7,7 @@
 //! count. It prints the median of the rounds, with the least and the most. Ratios are taken within
 //! a round. Everything runs on one thread.
 
+mod broad;
 mod case;
 mod choice;
 mod crossover;
@@ -72,6 +73,7 @@ fn main() -> Result<ExitCode> {
         verdict.print();
         tables.push(table);
         verdicts.push(verdict);
+        tables.push(broad::show()?);
     }
     let report = Report {
         settings: settings(mib),

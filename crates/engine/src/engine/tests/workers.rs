@@ -216,6 +216,8 @@ struct Endless {
     ends: Arc<AtomicBool>,
     /// The number of times that it was asked whether to go on.
     steps: Arc<AtomicUsize>,
+    /// Whether it is a search, which looks at its scratch alone.
+    searches: bool,
     finished: Sender<(Vec<usize>, Result<()>)>,
 }
 
@@ -236,8 +238,15 @@ impl Job for Endless {
         u64::MAX
     }
 
-    fn run(&self, _part: usize, _scratch: &mut Scratch, turn: &Turn) -> bool {
-        while !self.ends.load(Ordering::Acquire) && turn.goes_on_in_slices() {
+    fn run(&self, _part: usize, scratch: &mut Scratch, turn: &Turn) -> bool {
+        let goes_on = || {
+            if self.searches {
+                scratch.unless_abandoned().is_ok()
+            } else {
+                turn.goes_on_in_slices()
+            }
+        };
+        while !self.ends.load(Ordering::Acquire) && goes_on() {
             self.steps.fetch_add(1, Ordering::Relaxed);
             thread::yield_now();
         }
@@ -261,6 +270,7 @@ fn submit_endless(
         let ticket = workers.submit(Box::new(Endless {
             ends: Arc::clone(ends),
             steps: Arc::clone(&steps),
+            searches: false,
             finished: finished.clone(),
         }));
         wait_until(|| steps.load(Ordering::Relaxed) > 0);
@@ -305,6 +315,7 @@ fn only_so_many_jobs_that_give_way_have_begun_and_others_are_done_beside_them() 
         workers.submit(Box::new(Endless {
             ends: Arc::clone(&ends),
             steps: Arc::clone(steps),
+            searches: false,
             finished: of_endless.clone(),
         }));
     }
@@ -336,6 +347,7 @@ fn jobs_that_have_given_way_take_turns_among_themselves() {
         workers.submit(Box::new(Endless {
             ends: Arc::clone(&ends),
             steps: Arc::clone(steps),
+            searches: false,
             finished: sender.clone(),
         }));
     }
@@ -365,6 +377,27 @@ fn a_job_that_has_given_way_can_be_abandoned_and_stopped() {
         assert!(matches!(outcome, Err(Error::Closed)));
     }
     assert_eq!(workers.shared.budget.usage().0, 0);
+}
+
+#[test]
+fn a_search_under_way_learns_that_it_is_abandoned_and_frees_its_thread() {
+    let workers = workers(1);
+    let (sender, receiver) = channel();
+    for _ in 0..2 {
+        let steps = Arc::new(AtomicUsize::new(0));
+        let ticket = workers.submit(Box::new(Endless {
+            ends: Arc::default(),
+            steps: Arc::clone(&steps),
+            searches: true,
+            finished: sender.clone(),
+        }));
+        wait_until(|| steps.load(Ordering::Relaxed) > 0);
+        workers.abandon(ticket.unwrap());
+        let (_, outcome) = receiver.recv_timeout(PATIENCE).unwrap();
+        assert!(matches!(outcome, Err(Error::Abandoned)));
+    }
+    workers.submit(Box::new(count(1, None, sender)));
+    receiver.recv_timeout(PATIENCE).unwrap().1.unwrap();
 }
 
 #[test]

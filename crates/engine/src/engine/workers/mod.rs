@@ -192,6 +192,7 @@ impl Shared {
                 give_way: &give_way,
                 begun: Cell::new(Instant::now()),
             };
+            scratch.end_when(&running.is_cut);
             let work = AssertUnwindSafe(|| running.job.run(part, &mut scratch, &turn));
             let is_done = catch_unwind(work).unwrap_or_else(|_| {
                 running.panics.fetch_add(1, Ordering::Relaxed);

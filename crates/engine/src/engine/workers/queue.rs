@@ -87,7 +87,7 @@ pub struct RunningJob {
     /// The number of parts that panicked.
     pub panics: AtomicUsize,
     /// Whether the job was given up, since it was abandoned or the threads should end.
-    pub is_cut: AtomicBool,
+    pub is_cut: Arc<AtomicBool>,
     /// The memory of the job in the budget, until the last holder drops the job.
     _memory: Reservation,
 }
@@ -133,7 +133,7 @@ impl Queue {
         let ticket = Ticket(self.tickets);
         let running = Arc::new(RunningJob {
             ticket,
-            is_cut: AtomicBool::new(false),
+            is_cut: Arc::default(),
             _memory: memory,
             panics: AtomicUsize::new(0),
             job,

@@ -1,8 +1,15 @@
 //! Graphs that are built, searched, saved and lose points: what is found, and what is not.
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 use crate::{
+    Error,
     hnsw::*,
     vectors::{kernels, measure::Measure, points::Points, quantize::Codes},
 };
@@ -288,6 +295,45 @@ fn rejected_points_are_walked_through_but_never_returned() {
         .unwrap();
     assert!(scratch.results().is_empty());
     assert!(scratch.gave_up(), "it does not go through all of them");
+}
+
+#[test]
+fn a_search_that_is_abandoned_ends_at_its_next_step() {
+    let points = Vectors::new(random(3_000, 48)).with_codes();
+    let graph = build(Metric::Euclidean, 8, &points);
+    let measure = Measure::new(Metric::Euclidean, points.vector(5));
+    let asked = Cell::new(0);
+    let search = |way: usize, abandon_at: usize| {
+        let mut scratch = Scratch::new();
+        let is_abandoned = Arc::new(AtomicBool::new(abandon_at == 0));
+        scratch.end_when(&is_abandoned);
+        asked.set(0);
+        let accept = |_| {
+            asked.set(asked.get() + 1);
+            is_abandoned.fetch_or(asked.get() == abandon_at, Relaxed);
+            true
+        };
+        let breadths = (2_000, 2_000);
+        let scratch = &mut scratch;
+        match way {
+            0 => graph.search(&points, &measure, 2_000, 2_000, accept, scratch),
+            1 => graph.search_near(&points, &measure, breadths, accept, scratch),
+            2 => graph.search_among(&points, &measure, breadths, accept, &[], scratch),
+            _ => {
+                let slots: Vec<u32> = (0..points.len()).collect();
+                graph.search_only(&points, &measure, breadths, &slots, scratch)
+            }
+        }
+    };
+    for way in 0..4 {
+        search(way, usize::MAX).unwrap();
+        let whole = asked.get();
+        assert!(matches!(search(way, 0), Err(Error::Abandoned)), "{way}");
+        if way < 3 {
+            assert!(matches!(search(way, 300), Err(Error::Abandoned)), "{way}");
+            assert!(whole > 2_500 && asked.get() < 600, "{way}: {whole}");
+        }
+    }
 }
 
 #[test]

@@ -74,14 +74,14 @@ impl Prepared<'_, '_> {
         scratch: &mut Scratch,
     ) -> Result<Ranked> {
         if let Some(linked) = &self.linked
-            && self.costs.has_codes()
             && self.request.ef < matching.count()
+            && self.costs.lists_by_codes(matching.count(), self.request.ef)
         {
             let found = self.scan_codes(linked, matching, scratch)?;
             if found.len() >= self.request.limit {
                 return Ok(found);
             }
         }
-        self.scan()
+        self.scan(scratch)
     }
 }

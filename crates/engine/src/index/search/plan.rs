@@ -42,6 +42,12 @@ const FIRST_RANKS: usize = 30;
 const RANKS_PER_PLACE: usize = 14;
 const RANKS_PER_PLACE_OF_HAMMING: usize = 25;
 
+/// The nanoseconds that a candidate of a broad beam takes for each of the others: each insertion moves
+/// those behind it. Up to a breadth of [`MOVED_AT_ONCE`] they stay in a near cache, where that takes next
+/// to no time.
+const MOVE: f32 = 0.1;
+const MOVED_AT_ONCE: usize = 3_000;
+
 /// How many times as long a walk [among](crate::hnsw::Graph::search_among) accepted points takes as
 /// one of the same breadth that accepts all, if the accepted points are far from the query rather
 /// than anywhere: then many are about as far as the closest, and the walk expands most of those that
@@ -148,22 +154,28 @@ impl Costs {
         alone * (1.0 - SHARED + SHARED / queries.max(1) as f32)
     }
 
+    /// Whether listed points are scanned by their codes for this number of closest candidates: they
+    /// are kept in a beam, which must not cost more than the ranks.
+    #[must_use]
+    pub fn lists_by_codes(&self, points: usize, breadth: usize) -> bool {
+        self.has_codes && beam(breadth) <= self.listed * points as f32
+    }
+
     /// The cost of a scan of this number of listed points.
     #[must_use]
     pub fn scan_list(&self, points: u32) -> f32 {
         self.listed * points as f32
     }
 
-    /// Whether walks, and scans of listed points, rank by codes.
-    #[must_use]
-    pub fn has_codes(&self) -> bool {
-        self.has_codes
-    }
-
     /// The cost of a walk of this breadth among `slots` slots. In a small collection a broad walk
     /// reads the values of every point once, but pays [`HOP`] as often as in a large one.
     #[must_use]
     pub fn walk(&self, breadth: usize, slots: u32) -> f32 {
+        self.ranks(breadth, slots) + beam(breadth)
+    }
+
+    /// The cost of the ranks of such a walk.
+    fn ranks(&self, breadth: usize, slots: u32) -> f32 {
         let widening = self.ranks_per_place.saturating_mul(breadth);
         let ranks = FIRST_RANKS.saturating_add(widening) as f32;
         ranks * HOP + ranks.min(slots as f32) * self.walked
@@ -175,7 +187,7 @@ impl Costs {
     #[must_use]
     pub fn walk_among(&self, breadth: usize, slots: u32, share: f32, is_far: bool) -> f32 {
         let met = 1.0 + share.recip();
-        self.walk(breadth, slots) * met * if is_far { FAR } else { 1.0 }
+        self.ranks(breadth, slots) * met * if is_far { FAR } else { 1.0 } + beam(breadth)
     }
 
     /// The cost of this number of ranks in double precision.
@@ -183,6 +195,12 @@ impl Costs {
     pub fn exact(&self, ranks: usize) -> f32 {
         self.exact * ranks as f32
     }
+}
+
+/// The cost of keeping the closest candidates of a walk of this breadth in order.
+fn beam(breadth: usize) -> f32 {
+    let moved = breadth.saturating_sub(MOVED_AT_ONCE) as f32;
+    MOVE * moved * moved
 }
 
 #[cfg(test)]
@@ -218,6 +236,22 @@ mod tests {
             assert!(costs.scan(slots + 1, 1) > costs.scan(slots, 1));
             assert!(costs.walk(breadth + 1, 20_000) > costs.walk(breadth, 20_000));
             assert!(costs.exact(count + 1) > costs.exact(count));
+        }
+    }
+
+    #[test]
+    fn a_walk_of_great_breadth_costs_more_than_in_proportion_and_is_not_taken() {
+        for level in LEVELS {
+            let costs = Costs::new(level, Metric::Euclidean, 128);
+            let times = |broader: usize, than: usize| {
+                costs.walk(broader, 1_000_000) / costs.walk(than, 1_000_000)
+            };
+            assert!((9.5..10.5).contains(&times(1_000, 100)), "{level:?}");
+            assert!(times(100_000, 10_000) > 30.0, "{level:?}");
+            assert!(!scans(costs, 5_000_000, 10_000), "{level:?}");
+            assert!(scans(costs, 5_000_000, 100_000), "{level:?}");
+            assert!(costs.lists_by_codes(500_000, 1_000), "{level:?}");
+            assert!(!costs.lists_by_codes(500_000, 100_000), "{level:?}");
         }
     }
 

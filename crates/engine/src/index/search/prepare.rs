@@ -101,7 +101,7 @@ impl<'q> Prepared<'_, 'q> {
         self
     }
 
-    pub(super) fn measure(&self) -> Measure<'q> {
+    pub(in crate::index) fn measure(&self) -> Measure<'q> {
         Measure::new(self.request.metric, self.request.query)
     }
 

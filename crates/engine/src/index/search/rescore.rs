@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Result,
+    hnsw::Scratch,
     vectors::{kernels, points::Points},
 };
 
@@ -30,12 +31,14 @@ impl Prepared<'_, '_> {
     }
 
     /// Ranks candidates in double precision and returns the closest `limit` in their final order.
-    pub(super) fn rank(&self, slots: Vec<u32>) -> Result<Ranked> {
+    pub(super) fn rank(&self, slots: Vec<u32>, scratch: &Scratch) -> Result<Ranked> {
         let (arena, count) = (&self.view.index.arena, slots.len());
         let mut ranked = Ranked::new();
         reserve(&mut ranked, count)?;
-        let rank = |slot| (exact_rank(&self.request, arena.vector(slot)), slot);
-        ranked.extend(slots.into_iter().map(rank));
+        for slot in slots {
+            scratch.unless_abandoned()?;
+            ranked.push((exact_rank(&self.request, arena.vector(slot)), slot));
+        }
         ranked.sort_unstable_by(|a, b| {
             let by_insertion = || arena.sequence(a.1).cmp(&arena.sequence(b.1));
             a.0.total_cmp(&b.0).then_with(by_insertion)
@@ -57,9 +60,14 @@ impl Prepared<'_, '_> {
     }
 
     /// Verifies the records of the points, and returns the answer. A damaged record is an error.
-    pub(in crate::index) fn hits(&self, ranked: Ranked) -> Result<Vec<Neighbour>> {
+    pub(in crate::index) fn hits(
+        &self,
+        ranked: Ranked,
+        scratch: &Scratch,
+    ) -> Result<Vec<Neighbour>> {
         let arena = &self.view.index.arena;
         for &(_, slot) in &ranked {
+            scratch.unless_abandoned()?;
             self.view.index.verify(slot)?;
         }
         let mut hits = Vec::new();

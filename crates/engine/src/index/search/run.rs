@@ -7,10 +7,11 @@ use crate::{Result, hnsw::Scratch};
 impl Prepared<'_, '_> {
     /// Answers the search.
     pub fn run(&self, scratch: &mut Scratch) -> Result<Vec<Neighbour>> {
-        match self.run_at_once(scratch)? {
-            Some(hits) => Ok(hits),
-            None => self.hits(self.search_on(scratch)?),
+        if let Some(hits) = self.run_at_once(scratch)? {
+            return Ok(hits);
         }
+        let ranked = self.search_on(scratch)?;
+        self.hits(ranked, scratch)
     }
 
     /// Answers a search whose walk found too few points, or passed too many that it may not return.
@@ -18,7 +19,7 @@ impl Prepared<'_, '_> {
         match self.request.within {
             Some(within) => self.search_among(within, scratch),
             // Only a scan is sure to find enough.
-            None => self.scan(),
+            None => self.scan(scratch),
         }
     }
 
@@ -41,16 +42,16 @@ impl Prepared<'_, '_> {
                 }
                 ranked
             }
-            (Plan::Exact, _) => self.rank_all()?,
+            (Plan::Exact, _) => self.rank_all(scratch)?,
             _ => match self.request.within {
                 Some(within) => self.scan_matching(within.matching()?, scratch)?,
-                None => self.scan()?,
+                None => self.scan(scratch)?,
             },
         };
         if scratch.is_impatient() && self.takes_long_to_verify(&ranked) {
             return Ok(None);
         }
-        self.hits(ranked).map(Some)
+        self.hits(ranked, scratch).map(Some)
     }
 
     /// Runs searches under one metric that were prepared in one view. All that scan all points do it
@@ -70,10 +71,10 @@ impl Prepared<'_, '_> {
             .enumerate()
             .partition(|(_, search)| search.plan == Plan::Scan && search.is_among_all());
         let scanning: Vec<&Prepared> = together.iter().map(|&(_, search)| search).collect();
-        let found = Prepared::scan_together(&scanning)?;
+        let found = Prepared::scan_together(&scanning, scratch)?;
         let mut considered: u64 = 0;
         for (&(number, search), ranked) in together.iter().zip(found) {
-            answers[number] = Some(search.hits(ranked)?);
+            answers[number] = Some(search.hits(ranked, scratch)?);
             considered = considered.saturating_add(search.considered());
         }
         for &(number, search) in &alone {

@@ -12,6 +12,7 @@ use std::mem;
 use super::best::{Best, Candidate, reserve};
 use crate::{
     Result,
+    hnsw::Scratch,
     index::arena::{Arena, AskedAhead},
     vectors::measure::Measure,
 };
@@ -34,6 +35,8 @@ pub struct Scope<'a> {
     pub sequence: u64,
     /// The number of values in a vector.
     pub dimension: usize,
+    /// Tells whether anybody waits for the scan.
+    pub scratch: &'a Scratch,
 }
 
 /// One query of a scan and its candidates.
@@ -65,9 +68,12 @@ impl<'q> Scan<'q> {
 }
 
 /// Offers every point of `slots` that is in scope to each of the scans.
-pub fn scan(scope: Scope, slots: impl Iterator<Item = u32>, scans: &mut [Scan]) {
+///
+/// # Errors
+/// [`Error::Abandoned`](crate::Error::Abandoned).
+pub fn scan(scope: Scope, slots: impl Iterator<Item = u32>, scans: &mut [Scan]) -> Result<()> {
     let [first, others @ ..] = scans else {
-        return;
+        return Ok(());
     };
     let measure = first.measure;
     let take = |rank, slot| first.offer(scope.arena, rank, slot);
@@ -76,7 +82,7 @@ pub fn scan(scope: Scope, slots: impl Iterator<Item = u32>, scans: &mut [Scan]) 
             let measure = scan.measure;
             block.rank(&measure, |rank, slot| scan.offer(scope.arena, rank, slot));
         }
-    });
+    })
 }
 
 /// The slots of all points in scope whose rank is at most `bound`.
@@ -96,7 +102,7 @@ pub fn within(
             }
         }
     };
-    read(scope, slots, measure, take, |_| ());
+    read(scope, slots, measure, take, |_| ())?;
     outcome.map(|()| near)
 }
 
@@ -109,7 +115,7 @@ fn read(
     measure: &Measure,
     mut take: impl FnMut(f32, u32),
     mut again: impl FnMut(&Block),
-) {
+) -> Result<()> {
     let mut blocks = [const { Block::EMPTY }; 2];
     let [block, next] = &mut blocks;
     let (mut block, mut next) = (block, next);
@@ -117,6 +123,7 @@ fn read(
     let mut asked = AskedAhead::default();
     while block.len < capacity && block.add(scope, &mut slots) {}
     while block.len > 0 {
+        scope.scratch.unless_abandoned()?;
         next.len = 0;
         scope.arena.ask_ahead(block.slots[0], &mut asked);
         for at in 0..block.len {
@@ -133,6 +140,7 @@ fn read(
         again(block);
         mem::swap(&mut block, &mut next);
     }
+    Ok(())
 }
 
 /// Some points in scope, with what it takes to rank them. The first `len` places are in use.

@@ -45,9 +45,9 @@ impl Prepared<'_, '_> {
         match request.within {
             Some(within) => {
                 let matching = next.filter(|&slot| within.contains(slot));
-                scan::scan(view.scope(), matching, scans);
+                scan::scan(view.scope(scratch), matching, scans)?;
             }
-            None => scan::scan(view.scope(), next, scans),
+            None => scan::scan(view.scope(scratch), next, scans)?,
         }
         let mut best = tail_scan.best;
         let arena = &view.index.arena;
@@ -95,7 +95,7 @@ impl Prepared<'_, '_> {
         if !(linked.graph).list_equal(arena, query, wanted, patience, age, &mut slots)? {
             return Ok(Ranked::new());
         }
-        self.rank(self.with_f64_only(slots))
+        self.rank(self.with_f64_only(slots), scratch)
     }
 
     /// The closest of some points in their final order, first by their codes. None if too many have

@@ -359,7 +359,7 @@ fn walk(
     let linked = index.graph(Metric::Euclidean).current().unwrap();
     let search = view.prepare(request(&query));
     let ranked = search.walk(&linked, Way::Plain, scratch).unwrap();
-    let hits = search.hits(ranked).unwrap();
+    let hits = search.hits(ranked, scratch).unwrap();
     let found: BTreeSet<u8> = hits.iter().map(point).collect();
     assert_eq!(found.len(), hits.len(), "a point was found twice");
     for hit in &hits {

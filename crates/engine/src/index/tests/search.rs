@@ -1,12 +1,19 @@
 //! The way of a search, and its answer: exact in a scan, and the same every time.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use crate::{
-    Metric,
+    Error, Metric,
     hnsw::Scratch,
     index::{
         Index, Neighbour, Plan, Prepared, Request,
+        search::scan::{Scan, Scope, scan},
         tests::support::{id, index, link_all, vectors},
     },
 };
@@ -37,6 +44,46 @@ fn a_delete_that_is_not_published_yet_takes_nothing_from_a_search_for_all_points
     assert_eq!(search(), [1, 2, 3]);
     index.publish(4);
     assert_eq!(search(), [2, 3]);
+}
+
+#[test]
+fn an_abandoned_search_ends_whatever_its_plan() {
+    let index = index(&vectors(2_000, 16));
+    link_all(&index);
+    let (mut scratch, is_abandoned) = (Scratch::new(), Arc::new(AtomicBool::new(false)));
+    scratch.end_when(&is_abandoned);
+    let view = index.view();
+    let query = [0.5; 16];
+    for (plan, is_abandoned_before) in [(Plan::Scan, false), (Plan::Graph, false)]
+        .into_iter()
+        .chain([Plan::Scan, Plan::Graph, Plan::Exact].map(|plan| (plan, true)))
+    {
+        is_abandoned.store(is_abandoned_before, Relaxed);
+        let search = view.prepare(request(&query, 10, 20)).by(plan);
+        assert_eq!(search.plan(), plan);
+        let found = search.run(&mut scratch);
+        assert_eq!(matches!(found, Err(Error::Abandoned)), is_abandoned_before);
+    }
+
+    is_abandoned.store(false, Relaxed);
+    let scope = Scope {
+        arena: &index.arena,
+        sequence: view.sequence,
+        dimension: 16,
+        scratch: &scratch,
+    };
+    let mut read = 0;
+    let slots = (0..2_000).inspect(|_| {
+        read += 1;
+        is_abandoned.fetch_or(read == 500, Relaxed);
+    });
+    let search = view.prepare(request(&query, 10, 20));
+    let mut scans = [Scan::new(search.measure(), 10).unwrap()];
+    assert!(matches!(
+        scan(scope, slots, &mut scans),
+        Err(Error::Abandoned)
+    ));
+    assert!(read < 700, "{read}");
 }
 
 #[test]
