@@ -300,6 +300,8 @@ export interface EngineOptions {
   efConstruction: number
   /** The numbers of the metrics whose graphs are kept from the start on. */
   warmMetrics: Array<number>
+  /** Seconds without a search after which the graph of another metric is given back; 0 for never. */
+  graphIdleSeconds: number
   /** Size of a log segment in bytes. */
   segmentBytes: number
   /** Memory in bytes that waiting and running requests may take together. */
@@ -380,6 +382,10 @@ export interface GraphStatus {
   caughtUp: boolean
   /** Whether the graph exists: a graph that failed is built again after a while. */
   exists: boolean
+  /** About the memory in bytes that it takes. */
+  bytes: number
+  /** Whole seconds since a search last asked for it, or since the start. */
+  idleSeconds: number
   /** How often the graph failed and was discarded. */
   failures: number
   /** The reason of the last failure. */

@@ -8,6 +8,7 @@ const SNAPSHOT_TESTS = ['--test', 'quick', 'snapshots::'];
 const LINKER_TESTS = ['--lib', 'index::linking'];
 const GRAPH_TESTS = ['--lib', 'index::graphs::metric_graph'];
 const RECLAIM_TESTS = ['--lib', 'index::linking::reclaim'];
+const GIVE_BACK_TESTS = ['--lib', 'index::tests::give_back'];
 const PANIC_TESTS = ['--lib', 'a_panic_of'];
 const LIVES_TESTS = ['--lib', 'index::lives'];
 
@@ -67,6 +68,34 @@ export const THREAD_MUTANTS = [
     'if self.given_up() != round.given_up {',
     'if self.given_up() != round.given_up && false {',
     RECLAIM_TESTS,
+  ),
+  mutant(
+    'slots are freed under those on a graph that was given back',
+    `${INDEX}/graphs/metric_graph.rs`,
+    'state.given_up += u32::from(given_back.is_some());',
+    '',
+    GIVE_BACK_TESTS,
+  ),
+  mutant(
+    'what a graph has held back is held back after it was given back',
+    `${INDEX}/mod.rs`,
+    'self.reclaim.held_back.store(0, Ordering::Relaxed);',
+    '',
+    GIVE_BACK_TESTS,
+  ),
+  mutant(
+    'a graph is given back though searches ask for it',
+    `${INDEX}/search/prepare.rs`,
+    'graph.note_search();',
+    '',
+    GIVE_BACK_TESTS,
+  ),
+  mutant(
+    'the snapshots of graphs that were given back stay',
+    `${CRATE}/engine/upkeep.rs`,
+    'self.has_given_back = true;',
+    '',
+    SNAPSHOT_TESTS,
   ),
   mutant(
     'a request that a panic of the writer passes over is not answered',

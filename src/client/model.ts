@@ -182,6 +182,10 @@ export interface Graph {
   readonly slots: number;
   /** Those that it holds so far. */
   readonly linked: number;
+  /** Memory that it takes, about. */
+  readonly bytes: number;
+  /** Since the last search that could use it, or since the start of the service. */
+  readonly idleSeconds: number;
 }
 
 /** The part of the filter index for one field; filters read the points that are not in it. */
@@ -220,7 +224,7 @@ export interface Info {
   readonly points: number;
   /** Space that the data folder takes on its disk; null where the system does not tell. */
   readonly bytes: number | null;
-  /** One for each similarity that was searched under, or is kept warm. */
+  /** One for each similarity that was searched under lately, or is kept warm. */
   readonly graphs: readonly Graph[];
   /** A part for each field that was filtered by, in the order of the fields. */
   readonly filterIndex: readonly FilterIndex[];

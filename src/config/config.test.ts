@@ -13,6 +13,7 @@ describe('an empty environment', () => {
       hnswM: 16,
       hnswEfConstruction: 200,
       warmMetrics: [],
+      graphIdleSeconds: 86_400,
       clusterUrls: undefined,
       clusterName: 'vectord',
       clusterCredentials: undefined,

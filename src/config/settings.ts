@@ -20,6 +20,7 @@ export interface Setting<Value> {
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
+const DAY_SECONDS = 86_400;
 
 /**
  * A whole request is held in memory, decoded, and where it is JSON becomes a string, of which V8
@@ -98,6 +99,16 @@ export const SETTINGS = {
   warmMetrics: metrics(
     'WARM_METRICS',
     'Similarities whose graphs are kept from the start on, not from the first search on',
+  ),
+  graphIdleSeconds: defaulting(
+    integer(
+      'GRAPH_IDLE_SECONDS',
+      DAY_SECONDS,
+      [0, 365 * DAY_SECONDS],
+      'A graph without a search for so long is given back, unless it is kept warm; 0 keeps all',
+    ),
+    DAY_SECONDS,
+    `${DAY_SECONDS} (a day)`,
   ),
   httpHost: host('HTTP_HOST', 'Address that the HTTP interface listens on'),
   httpPort: port('HTTP_PORT', 3000, 'Port of the HTTP interface; 0 picks a free one'),

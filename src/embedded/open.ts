@@ -41,6 +41,8 @@ export interface OpenOptions extends Omit<CallOptions, 'signal'> {
   readonly hnswEfConstruction?: number | undefined;
   /** Similarities whose graphs are kept from the start on (WARM_METRICS). */
   readonly warmMetrics?: readonly Similarity[] | undefined;
+  /** Seconds without a search after which another graph is given back (GRAPH_IDLE_SECONDS). */
+  readonly graphIdleSeconds?: number | undefined;
   /** The most bytes of one request, and of its answer (MAX_REQUEST_BYTES). */
   readonly maxRequestBytes?: number | undefined;
   /** Items of one batch (MAX_BATCH). */
@@ -164,6 +166,7 @@ const OPTION_NAMES = [
   'hnswM',
   'hnswEfConstruction',
   'warmMetrics',
+  'graphIdleSeconds',
   'maxRequestBytes',
   'maxBatch',
   'maxContentBytes',

@@ -17,6 +17,7 @@ const SETTINGS = {
   hnswM: 16,
   hnswEfConstruction: 100,
   warmMetrics: [],
+  graphIdleSeconds: 0,
   segmentBytes: 1 << 20,
   maxFilterIndexBytes: 1 << 30,
 };

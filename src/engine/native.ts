@@ -30,6 +30,8 @@ export interface EngineOptions {
   readonly hnswEfConstruction: number;
   /** Similarities whose graphs are kept from the start on, before any search asks for them. */
   readonly warmMetrics: readonly Similarity[];
+  /** Another graph is given back after so long without a search; 0: never. */
+  readonly graphIdleSeconds: number;
   /** Size of a file of the log. */
   readonly segmentBytes: number;
   /** Also bounds the memory of the requests that the engine has taken on. */
@@ -71,6 +73,7 @@ export class Engine implements Points {
       m: settings.hnswM,
       efConstruction: settings.hnswEfConstruction,
       warmMetrics: [...settings.warmMetrics],
+      graphIdleSeconds: settings.graphIdleSeconds,
       segmentBytes: settings.segmentBytes,
       maxQueuedBytes: settings.maxInflightBytes,
       maxFilterIndexBytes: settings.maxFilterIndexBytes,

@@ -20,6 +20,7 @@ beforeEach(async () => {
     hnswM: 16,
     hnswEfConstruction: 100,
     warmMetrics: [],
+    graphIdleSeconds: 0,
     segmentBytes: 1 << 20,
     path: makeTemporaryFolder(),
     maxInflightBytes: 1 << 30,

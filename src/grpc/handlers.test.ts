@@ -34,6 +34,7 @@ test('a fault of the service is INTERNAL: the client gets an id, the log the rea
     hnswM: 16,
     hnswEfConstruction: 100,
     warmMetrics: [],
+    graphIdleSeconds: 0,
     segmentBytes: 1 << 20,
     maxInflightBytes: 1 << 20,
     maxFilterIndexBytes: 1 << 30,

@@ -27,6 +27,8 @@ const graph = {
   linked: 100,
   caughtUp: false,
   exists: true,
+  bytes: 1_260_000,
+  idleSeconds: 0,
   failures: 0,
 };
 
@@ -88,6 +90,19 @@ test('a graph that is given up is told of once each time, and so is the one buil
     { level: 50, graph: 'Cosine', failures: 1, failure: 'no memory' },
     { level: 50, graph: 'Cosine', failures: 2, failure: 'a panic' },
   ]);
+});
+
+test('a graph that is given back is told of, and so is the one that is begun after it', async () => {
+  const built = { ...graph, linked: 9_000, caughtUp: true };
+  for (const graphs of [[built], [], [graph], [built]]) {
+    status = { ...status, graphs };
+    await clock.advance(2 * CHECK_INTERVAL_MS);
+  }
+  const begun = 'building a graph';
+  const done = 'the graph is built';
+  const givenBack = 'a graph without searches was given back: the next begins it anew';
+  expect(messages()).toEqual([begun, done, givenBack, begun, done]);
+  expect(lines[2]).toMatchObject({ level: 30, graph: 'Cosine' });
 });
 
 test('nothing is told once it is closed', async () => {

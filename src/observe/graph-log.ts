@@ -55,6 +55,9 @@ export class GraphLog {
     this.#tellFault('writes are refused until a restart', failure);
     for (const place of damage?.places ?? []) this.#tellDamage(place);
     this.#tellFault('no snapshot, or no space given back: trying again', upkeepFailure);
+    for (const metric of this.#toldAtMs.keys()) {
+      if (!graphs.some((graph) => graph.metric === metric)) this.#tellGivenBack(metric);
+    }
     for (const graph of graphs) {
       this.#tellFailure(graph);
       // A graph that is kept warm is there before the first point: there is nothing to build yet.
@@ -76,6 +79,16 @@ export class GraphLog {
       'a graph was given up: searches scan all points until it is built anew',
     );
     this.#failures.set(metric, failures);
+    this.#toldAtMs.delete(metric);
+    this.#built.delete(metric);
+  }
+
+  #tellGivenBack(metric: number): void {
+    const graph = similarityName(metric);
+    this.#logger.info(
+      { graph },
+      'a graph without searches was given back: the next begins it anew',
+    );
     this.#toldAtMs.delete(metric);
     this.#built.delete(metric);
   }

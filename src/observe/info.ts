@@ -18,6 +18,10 @@ export interface GraphInfo {
   readonly slots: number;
   /** Those that it holds so far. */
   readonly linked: number;
+  /** Memory that it takes, about. */
+  readonly bytes: number;
+  /** Since the last search that could use it, or since the start of the service. */
+  readonly idleSeconds: number;
 }
 
 /** Whether all points are in the index of a field; `scanned` has none, as there is no room for it. */
@@ -87,11 +91,13 @@ export class InfoReader {
       dimension,
       points,
       bytes: size?.usedBytes,
-      graphs: graphs.map(({ metric, exists, caughtUp, slots, linked }) => ({
+      graphs: graphs.map(({ metric, exists, caughtUp, slots, linked, bytes, idleSeconds }) => ({
         similarity: metric as Similarity,
         state: exists ? (caughtUp ? 'ready' : 'building') : 'failed',
         slots,
         linked,
+        bytes,
+        idleSeconds,
       })),
       filterIndex: filterIndexOf(columns),
       limits,

@@ -127,6 +127,11 @@ function writePoints(to: Exposition, { points, dead, graphs }: EngineStatus): vo
     each((graph) => Number(graph.caughtUp)),
   );
   to.gauge(
+    'vectord_graph_bytes',
+    'Memory that it takes, about.',
+    each((graph) => graph.bytes),
+  );
+  to.gauge(
     'vectord_graph_failed',
     'Whether it was given up and is not begun anew yet: searches scan all points.',
     each((graph) => Number(!graph.exists)),

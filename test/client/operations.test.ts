@@ -373,6 +373,8 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
         state: expect.stringMatching(/^(building|ready|failed)$/),
         slots: expect.any(Number),
         linked: expect.any(Number),
+        bytes: expect.any(Number),
+        idleSeconds: expect.any(Number),
       });
     }
     expect(filterIndex).toContainEqual({

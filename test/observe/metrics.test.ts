@@ -447,6 +447,7 @@ describe('points and what is done for them', () => {
         expect(found.value('vectord_graph_linked_slots', { similarity })).toBe(500);
         expect(found.value('vectord_graph_caught_up', { similarity })).toBe(1);
         expect(found.value('vectord_graph_failed', { similarity })).toBe(0);
+        expect(found.value('vectord_graph_bytes', { similarity })).toBeGreaterThan(500 * 128);
         expect(found.all('vectord_graph_slots').size).toBe(1);
       },
       { timeout: 20_000 },

@@ -60,7 +60,7 @@ test('graphs are shown as far as they are', async () => {
   const args = ['--url', warm.value('HTTP'), '--interval', '0.1', '--once'];
   const { stdout } = await finish(new Vectord(KEY, ['top', ...args]));
   expect(stdout).toMatch(
-    /^GRAPH +STATE +LINKED \/ +POINTS \+ DELETED\nCosine +(?:ready|building) +0 \/ +0$/m,
+    /^GRAPH +STATE +LINKED \/ +POINTS \+ DELETED +MEMORY +IDLE FOR\nCosine +(?:ready|building) +0 \/ +0 +0 bytes +\d+ s$/m,
   );
 });
 

@@ -225,6 +225,8 @@ async def test_info_tells_what_the_service_is(client: Any) -> None:
     assert info.limits.max_batch > 0
     graph = next(it for it in info.graphs if it.similarity is Similarity.HAMMING)
     assert graph.state in (GraphState.BUILDING, GraphState.READY)
+    assert graph.bytes >= graph.linked
+    assert 0 <= graph.idle_seconds < 3600
 
 
 async def test_info_tells_of_the_fields_that_were_filtered_by(client: Any) -> None:

@@ -44,6 +44,7 @@ impl Collection {
             dimension: Some(base.vector(0).len() as u32),
             graph: Params::default(),
             warm_metrics: vec![metric],
+            give_back_after: None,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             max_queued_bytes: 512 << 20,
             max_column_bytes: 256 << 20,

@@ -24,6 +24,7 @@ const DIMENSION: usize = 8;
 fn open(path: &Path) -> Engine {
     Engine::open(&Options {
         warm_metrics: Vec::new(),
+        give_back_after: None,
         path: path.into(),
         dimension: Some(DIMENSION as u32),
         graph: Params {

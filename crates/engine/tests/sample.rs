@@ -31,6 +31,7 @@ fn options(path: &Path) -> Options {
             ef_construction: 20,
         },
         warm_metrics: Vec::new(),
+        give_back_after: None,
         segment_bytes: 16 << 10,
         max_queued_bytes: 1 << 20,
         max_column_bytes: 256 << 20,

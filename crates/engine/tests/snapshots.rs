@@ -7,6 +7,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use crate::driver::*;
@@ -116,6 +117,41 @@ fn nothing_is_written_where_nothing_has_changed() {
     let kept = snapshots(before.path());
     before.open().close().unwrap();
     assert_eq!(snapshots(before.path()), kept);
+}
+
+#[test]
+fn a_graph_that_was_given_back_is_in_no_later_snapshot() {
+    let before = Before::new();
+    let given_back = |warm_metrics| {
+        let options = Options {
+            give_back_after: Some(Duration::from_secs(1)),
+            warm_metrics,
+            ..options(before.path(), Some(DIMENSION))
+        };
+        let engine = Engine::open(&options).unwrap();
+        assert!(!linked_at_once(&engine).is_empty(), "the time begins anew");
+        let kept = options.warm_metrics.len();
+        wait_until("the graphs to be given back", || {
+            engine.status().graphs.len() == kept
+        });
+        engine.close().unwrap();
+        let engine = before.open();
+        assert_eq!(engine.status().points, POINTS as u64);
+        engine
+    };
+    let engine = given_back(vec![Metric::Euclidean]);
+    let whole = POINTS as u32;
+    assert_eq!(linked_at_once(&engine), [(Metric::Euclidean, true, whole)]);
+    assert_eq!(engine.notes(), [""; 0]);
+    drop(engine);
+
+    let engine = given_back(Vec::new());
+    assert_eq!(snapshots(before.path()), [""; 0].map(PathBuf::from));
+    assert_eq!(linked_at_once(&engine), []);
+    begin(&engine, Metric::Euclidean);
+    assert!(euclidean_recall(&engine, &before.model) > 0.99);
+    engine.close().unwrap();
+    assert_eq!(snapshots(before.path()).len(), 1);
 }
 
 #[test]

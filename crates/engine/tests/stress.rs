@@ -54,6 +54,8 @@ fn open(path: &Path) -> Engine {
             ef_construction: 40,
         },
         warm_metrics: vec![Metric::Euclidean, Metric::Cosine],
+        // At each look of the upkeep, the graphs of the other metrics are given back.
+        give_back_after: Some(Duration::ZERO),
         segment_bytes: 1 << 20,
         max_queued_bytes: 64 << 20,
         max_column_bytes: 256 << 20,

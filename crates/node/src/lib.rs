@@ -15,6 +15,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
+    time::Duration,
 };
 
 use napi::{
@@ -50,6 +51,8 @@ pub struct EngineOptions {
     pub ef_construction: u32,
     /// The numbers of the metrics whose graphs are kept from the start on.
     pub warm_metrics: Vec<u8>,
+    /// Seconds without a search after which the graph of another metric is given back; 0 for never.
+    pub graph_idle_seconds: u32,
     /// Size of a log segment in bytes.
     pub segment_bytes: u32,
     /// Memory in bytes that waiting and running requests may take together.
@@ -101,6 +104,10 @@ pub struct GraphStatus {
     pub caught_up: bool,
     /// Whether the graph exists: a graph that failed is built again after a while.
     pub exists: bool,
+    /// About the memory in bytes that it takes.
+    pub bytes: f64,
+    /// Whole seconds since a search last asked for it, or since the start.
+    pub idle_seconds: f64,
     /// How often the graph failed and was discarded.
     pub failures: u32,
     /// The reason of the last failure.
@@ -406,6 +413,8 @@ impl NativeEngine {
             slots: graph.slots,
             caught_up: graph.caught_up,
             exists: graph.exists,
+            bytes: graph.bytes as f64,
+            idle_seconds: graph.idle.as_secs() as f64,
             failures: graph.failures,
             failure: graph.failure,
         };
@@ -516,6 +525,7 @@ fn batch_of(
 
 fn engine_options(options: EngineOptions) -> Result<Options> {
     let warm_metrics = options.warm_metrics.into_iter().map(metric);
+    let idle_seconds = u64::from(options.graph_idle_seconds);
     Ok(Options {
         path: options.path.into(),
         dimension: options.dimension,
@@ -524,6 +534,7 @@ fn engine_options(options: EngineOptions) -> Result<Options> {
             ef_construction: options.ef_construction as usize,
         },
         warm_metrics: warm_metrics.collect::<Result<_>>()?,
+        give_back_after: (idle_seconds > 0).then(|| Duration::from_secs(idle_seconds)),
         segment_bytes: options.segment_bytes.into(),
         // A whole number that a double holds exactly, and not negative.
         #[allow(clippy::cast_sign_loss)]

@@ -16,7 +16,7 @@ export function blockOf(url: string, before: Look, now: Look): string[] {
     headOf(url, metrics),
     ...tableLines(summaryOf(activity, now)).map((line) => `  ${line}`),
     '',
-    ...graphsOf(metrics),
+    ...graphsOf(now),
     '',
     ...operationsOf(activity),
   ];
@@ -86,19 +86,24 @@ function latenciesText(latencies: Latencies): string {
   return `p50 ${p50}, p99 ${p99}`;
 }
 
-function graphsOf(metrics: Scrape): string[] {
+function graphsOf({ metrics, info }: Look): string[] {
   const graphs = metrics.all('vectord_graph_slots').map(({ labels, value }) => {
     const isTrue = (name: string): boolean => metrics.value(name, labels) === 1;
     const state = isTrue('vectord_graph_caught_up') ? 'ready' : 'building';
+    const { similarity = '' } = labels;
+    const idleSeconds = info?.graphs.find((graph) => graph.similarity === similarity)?.idleSeconds;
     return [
-      labels['similarity'] ?? '',
+      similarity,
       isTrue('vectord_graph_failed') ? 'failed' : state,
       `${formatCount(metrics.value('vectord_graph_linked_slots', labels))} /`,
       formatCount(value),
+      formatBytes(metrics.value('vectord_graph_bytes', labels)),
+      idleSeconds === undefined ? '' : formatDuration(idleSeconds),
     ];
   });
   if (graphs.length === 0) return ['no graphs: the first search under a similarity begins one'];
-  return tableLines([['GRAPH', 'STATE', 'LINKED /', 'POINTS + DELETED'], ...graphs], 2);
+  const head = ['GRAPH', 'STATE', 'LINKED /', 'POINTS + DELETED', 'MEMORY', 'IDLE FOR'];
+  return tableLines([head, ...graphs], 2);
 }
 
 function operationsOf({ operations }: Activity): string[] {

@@ -41,11 +41,13 @@ export function readInfo(message: Uint8Array): Info {
     dimension,
     points: Number(points),
     bytes: bytes === undefined ? null : Number(bytes),
-    graphs: graphs.map(({ similarity, state, slots, linked }) => ({
-      similarity: toSimilarity(similarity),
-      state: toGraphState(state),
-      slots: Number(slots),
-      linked: Number(linked),
+    graphs: graphs.map((graph) => ({
+      similarity: toSimilarity(graph.similarity),
+      state: toGraphState(graph.state),
+      slots: Number(graph.slots),
+      linked: Number(graph.linked),
+      bytes: Number(graph.bytes),
+      idleSeconds: Number(graph.idleSeconds),
     })),
     filterIndex: filterIndex.map(({ field, state, bytes: size }) => ({
       field,

@@ -24,8 +24,12 @@ interface JsonPoint {
   readonly metadata?: Metadata | null;
 }
 
-interface JsonInfo extends Omit<Info, 'filterIndex' | 'limits'> {
-  readonly graphs: readonly Graph[];
+interface JsonGraph extends Omit<Graph, 'idleSeconds'> {
+  readonly idle_seconds: number;
+}
+
+interface JsonInfo extends Omit<Info, 'graphs' | 'filterIndex' | 'limits'> {
+  readonly graphs: readonly JsonGraph[];
   readonly filter_index: readonly FilterIndex[];
   readonly limits: {
     readonly max_request_bytes: number;
@@ -73,9 +77,10 @@ export function readUpdated(json: unknown): Updated {
 }
 
 export function readInfo(json: unknown): Info {
-  const { filter_index: filterIndex, limits, ...info } = json as JsonInfo;
+  const { graphs, filter_index: filterIndex, limits, ...info } = json as JsonInfo;
   return {
     ...info,
+    graphs: graphs.map(graphOf),
     filterIndex,
     limits: {
       maxRequestBytes: limits.max_request_bytes,
@@ -86,6 +91,10 @@ export function readInfo(json: unknown): Info {
       maxFilterIndexBytes: limits.max_filter_index_bytes,
     },
   };
+}
+
+function graphOf({ idle_seconds: idleSeconds, ...graph }: JsonGraph): Graph {
+  return { ...graph, idleSeconds };
 }
 
 function pointOf({ vector, content_type: contentType, ...point }: JsonPoint): Point {

@@ -51,6 +51,7 @@ async function openEngine(): Promise<Engine> {
     hnswM: 16,
     hnswEfConstruction: 100,
     warmMetrics: [],
+    graphIdleSeconds: 0,
     segmentBytes: 1 << 20,
     path: makeTemporaryFolder(),
     maxInflightBytes: 1 << 30,

@@ -79,6 +79,7 @@ function Graphs({ info: { graphs } }: { readonly info: Info }) {
               <th scope="col">Similarity</th>
               <th scope="col">State</th>
               <th scope="col">Linked</th>
+              <th scope="col">Memory</th>
             </tr>
           </thead>
           <tbody>
@@ -92,7 +93,7 @@ function Graphs({ info: { graphs } }: { readonly info: Info }) {
   );
 }
 
-function GraphRow({ similarity, state, linked, slots }: Graph) {
+function GraphRow({ similarity, state, linked, slots, bytes, idleSeconds }: Graph) {
   const text = `${formatCount(linked)} of ${formatCount(slots)}`;
   return (
     <tr>
@@ -101,6 +102,10 @@ function GraphRow({ similarity, state, linked, slots }: Graph) {
       <td>
         <progress max={Math.max(1, slots)} value={linked} aria-label={`${similarity}: ${text}`} />
         <span class="hint">{text}</span>
+      </td>
+      <td>
+        {formatBytes(bytes)}
+        <div class="hint">idle for {formatDuration(idleSeconds)}</div>
       </td>
     </tr>
   );

@@ -9,11 +9,13 @@ export function writeInfo(info: Info): string {
     dimension,
     points,
     bytes: bytes ?? null,
-    graphs: graphs.map(({ similarity, state, slots, linked }) => ({
-      similarity: similarityName(similarity),
-      state,
-      slots,
-      linked,
+    graphs: graphs.map((graph) => ({
+      similarity: similarityName(graph.similarity),
+      state: graph.state,
+      slots: graph.slots,
+      linked: graph.linked,
+      bytes: graph.bytes,
+      idle_seconds: graph.idleSeconds,
     })),
     filter_index: filterIndex,
     limits: {

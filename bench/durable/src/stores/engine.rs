@@ -25,6 +25,7 @@ pub fn options(folder: &Path, warm_metrics: Vec<Metric>) -> Options {
         dimension: Some(DIMENSION as u32),
         graph: Params::default(),
         warm_metrics,
+        give_back_after: None,
         segment_bytes: store::DEFAULT_SEGMENT_BYTES,
         max_queued_bytes: 512 << 20,
     }

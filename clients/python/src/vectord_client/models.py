@@ -254,6 +254,10 @@ class Graph:
     """Points that it is to hold, deleted ones included until their slots are free."""
     linked: int
     """Those that it holds so far."""
+    bytes: int
+    """Memory that it takes, about."""
+    idle_seconds: int
+    """Since the last search that could use it, or since the start of the service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +303,7 @@ class Info:
     bytes: int | None
     """Space that the data folder takes on its disk; None where the system does not tell."""
     graphs: list[Graph]
-    """One for each similarity that was searched under, or is kept warm."""
+    """One for each similarity that was searched under lately, or is kept warm."""
     filter_index: list[FilterIndex]
     """A part for each field that was filtered by, in the order of the fields."""
     limits: Limits

@@ -153,6 +153,7 @@ impl Modelled {
 fn open(folder: &TempDir, dimension: usize) -> Engine {
     Engine::open(&Options {
         warm_metrics: Vec::new(),
+        give_back_after: None,
         path: folder.path().into(),
         dimension: Some(dimension as u32),
         graph: Params {

@@ -32,7 +32,7 @@ use crate::{
         budget::Budget,
         reading::Reading,
         stats::{Counters, Metrics},
-        upkeep::Upkeep,
+        upkeep::{GiveBack, Upkeep},
         workers::{Ticket, Workers},
         writer::{Batch, Done, Existing, Outcome, Update, Upserted, Writer},
     },
@@ -66,6 +66,9 @@ pub struct Options {
     pub graph: Params,
     /// The metrics whose graphs are begun at the start, before any search asks for them.
     pub warm_metrics: Vec<Metric>,
+    /// The time without a search after which the graph of another metric is given back, and the next
+    /// search begins it anew; None for never.
+    pub give_back_after: Option<Duration>,
     /// The size of a log segment in bytes.
     pub segment_bytes: u64,
     /// The memory in bytes that waiting and running requests may take together. Further requests
@@ -212,6 +215,10 @@ impl Engine {
             Arc::clone(&engine.writer),
             snapshots,
             Arc::clone(&engine.counters),
+            GiveBack {
+                after: options.give_back_after,
+                kept: options.warm_metrics.clone(),
+            },
         )?;
         *lock(&engine.upkeep) = Some(upkeep);
         *lock(&engine.linker) = Some(Linker::start(&engine.index, cores)?);

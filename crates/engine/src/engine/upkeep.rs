@@ -1,8 +1,8 @@
 //! The upkeep thread, which maintains the data folder. It writes a snapshot of the graphs when a
 //! large part of the index has changed, when the index has changed a little and then stayed the
 //! same for a while, and at the end. It compacts the log: it copies live records out of segments
-//! that hold many deleted ones, and removes these. And it compares all records with their
-//! checksums, in search of damage.
+//! that hold many deleted ones, and removes these. It gives back graphs that no search has asked
+//! for. And it compares all records with their checksums, in search of damage.
 
 use std::{
     collections::HashSet,
@@ -17,7 +17,7 @@ use std::{
 };
 
 use crate::{
-    Error, Result,
+    Error, Metric, Result,
     engine::{stats::Counters, writer::Writer},
     index::Index,
     store::{HeaderPlace, Replacement, Snapshots, Store, Stretch, segment_number},
@@ -70,6 +70,15 @@ const ROUND: Duration = Duration::from_millis(200);
 /// While the thread waits for the index, it looks again after this time.
 const WAIT: Duration = Duration::from_millis(10);
 
+/// Which graphs are given back.
+#[derive(Clone, Debug, Default)]
+pub struct GiveBack {
+    /// The time without a search after which a graph is given back; None for never.
+    pub after: Option<Duration>,
+    /// The metrics whose graphs are kept whatever happens.
+    pub kept: Vec<Metric>,
+}
+
 /// The handle of the running upkeep thread.
 pub struct Upkeep {
     stop: Sender<()>,
@@ -85,6 +94,7 @@ impl Upkeep {
         writer: Arc<Writer>,
         snapshots: Snapshots,
         counters: Arc<Counters>,
+        give_back: GiveBack,
     ) -> Result<Upkeep> {
         let (stop, stopped) = channel();
         let is_stopped = Arc::new(AtomicBool::new(false));
@@ -100,6 +110,7 @@ impl Upkeep {
             writer,
             snapshots,
             counters,
+            give_back,
             is_stopped: Arc::clone(&is_stopped),
             saved,
             seen: saved,
@@ -108,6 +119,7 @@ impl Upkeep {
             not_before: now,
             is_short: false,
             has_no_snapshot: false,
+            has_given_back: false,
             scrub_next: Scrub::Records(0),
             scrub_from,
             looked_at: None,
@@ -155,6 +167,7 @@ struct UpkeepThread {
     writer: Arc<Writer>,
     snapshots: Snapshots,
     counters: Arc<Counters>,
+    give_back: GiveBack,
     is_stopped: Arc<AtomicBool>,
     /// The number of changes that the last snapshot holds.
     saved: u64,
@@ -169,6 +182,8 @@ struct UpkeepThread {
     is_short: bool,
     /// Whether all snapshots were removed to free space, and none was written since.
     has_no_snapshot: bool,
+    /// Whether a graph was given back since the last snapshot.
+    has_given_back: bool,
     /// The next step of the search for damage, and its earliest time.
     scrub_next: Scrub,
     scrub_from: Instant,
@@ -228,11 +243,22 @@ impl UpkeepThread {
 
     /// Does what there is to do now.
     fn tick(&mut self) -> Result<()> {
+        self.give_back_graphs();
         let saved = self.save_if_due();
         self.heed_damage();
         self.scrub();
         self.compact()?;
         saved
+    }
+
+    /// Gives back graphs that no search has asked for. A snapshot without them is due then.
+    fn give_back_graphs(&mut self) {
+        let GiveBack { after, kept } = &self.give_back;
+        if let Some(after) = *after
+            && self.index.give_back_graphs(after, kept, Instant::now())
+        {
+            self.has_given_back = true;
+        }
     }
 
     /// Writes a snapshot if it is due, but not while disk space is short: then deletes and
@@ -304,13 +330,20 @@ impl UpkeepThread {
         self.index.changes().saturating_sub(self.saved)
     }
 
-    /// Writes a snapshot.
+    /// Writes a snapshot. Where no graph is left, the last one was given back: then the snapshots
+    /// that hold it are removed.
     fn save(&mut self) -> Result<()> {
         let changes = self.index.changes();
-        self.index.snapshot(&self.snapshots)?;
-        self.counters.add_snapshot();
+        if self.index.snapshot(&self.snapshots)? {
+            self.counters.add_snapshot();
+        } else if self.has_given_back {
+            for path in self.snapshots.list()? {
+                self.snapshots.remove(&path)?;
+            }
+        }
         self.saved = changes;
         self.has_no_snapshot = false;
+        self.has_given_back = false;
         Ok(())
     }
 

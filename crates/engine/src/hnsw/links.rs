@@ -178,6 +178,14 @@ impl Links {
         self.ground.capacity()
     }
 
+    /// The memory in bytes that the rows and the states of the first `slots` slots take.
+    pub fn bytes(&self, slots: usize) -> usize {
+        self.ground.bytes_of(slots)
+            + self.levels.bytes_of(slots)
+            + self.upper_first.bytes_of(slots)
+            + self.upper.bytes_of(self.upper_used.load(Relaxed) as usize)
+    }
+
     /// The places for the links of a point in one layer. They must be [reserved](Self::reserve).
     #[inline]
     pub fn row(&self, slot: u32, layer: u8) -> &[AtomicU32] {

@@ -66,6 +66,10 @@ use equal_vectors::EqualVectors;
 use links::Links;
 use visited::Visited;
 
+/// The bytes for each point by which equal vectors are found: about those of an entry in the
+/// [table](equal_vectors), and those of a link in the chain of a duplicate.
+const BYTES_TO_FIND_EQUAL: usize = 12;
+
 /// How densely a graph is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Params {
@@ -140,6 +144,12 @@ impl Graph {
     #[must_use]
     pub fn slots(&self) -> u32 {
         u32::try_from(self.links.capacity()).unwrap_or(u32::MAX)
+    }
+
+    /// About the memory in bytes that the graph takes when it has linked the first `slots` slots.
+    #[must_use]
+    pub fn bytes(&self, slots: u32) -> usize {
+        self.links.bytes(slots as usize) + slots as usize * BYTES_TO_FIND_EQUAL
     }
 
     /// Points near to the point in `slot`, which may stand in for it if its record is lost: first

@@ -25,7 +25,10 @@ pub(crate) mod tests;
 mod verify;
 mod view;
 
-use std::sync::{Arc, PoisonError};
+use std::{
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
 
 pub use arena::Arena;
 pub use column_builder::Builder;
@@ -58,7 +61,7 @@ use columns::List;
 use damage::DamageRegister;
 use graphs::{
     activity::{Activity, Running},
-    linked::MAX_TAIL_SLOTS,
+    linked::{LinkedGraph, MAX_TAIL_SLOTS},
     metric_graph::MetricGraph,
     round::Reclaim,
     settle::Settling,
@@ -89,6 +92,10 @@ pub struct GraphStatus {
     pub caught_up: bool,
     /// Whether there is a graph. After a failure there is none until another is begun.
     pub exists: bool,
+    /// About the memory in bytes that the graph takes.
+    pub bytes: usize,
+    /// The time since a search last asked for the graph, or since the start.
+    pub idle: Duration,
     /// The number of graphs of this metric that failed and were given up.
     pub failures: u32,
     /// The reason of the last failure.
@@ -104,6 +111,8 @@ pub struct Index {
     f64_only: RwLock<Vec<u32>>,
     /// By the numbers of the metrics.
     graphs: [MetricGraph; Metric::ALL.len()],
+    /// Graphs that were given back and that somebody may still hold.
+    given_back: Mutex<Vec<Arc<LinkedGraph>>>,
     activity: Activity,
     /// Wakes and pauses the linking threads.
     linker: Signal,
@@ -112,7 +121,8 @@ pub struct Index {
     settling: Settling,
     /// The longest tail of a graph with which points are inserted.
     longest_tail: u32,
-    /// The number of inserts and deletes since the index was opened.
+    /// The number of inserts and deletes since the index was opened, and of the links of graphs that
+    /// were given back.
     written: AtomicU64,
     damage: Mutex<DamageRegister>,
     columns: Columns,
@@ -130,6 +140,7 @@ impl Index {
             order: Order::default(),
             f64_only: RwLock::default(),
             graphs: Metric::ALL.map(|metric| MetricGraph::new(metric, params)),
+            given_back: Mutex::default(),
             activity: Activity::new(),
             linker: Signal::default(),
             epochs: Epochs::new(READERS),
@@ -381,6 +392,35 @@ impl Index {
         }
     }
 
+    /// Gives back each graph for which no search has asked for `time`, except those of metrics in
+    /// `kept`, and frees the memory of those that nobody holds any more. Returns whether a graph was
+    /// given back.
+    pub fn give_back_graphs(&self, time: Duration, kept: &[Metric], now: Instant) -> bool {
+        let mut held = self
+            .given_back
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let before = held.len();
+        for graph in &self.graphs {
+            if kept.contains(&graph.metric()) {
+                continue;
+            }
+            if let Some(linked) = graph.give_back(time, now) {
+                // The number of changes grows, although it no longer counts the links of this graph.
+                let links = linked.progressed().next;
+                self.written
+                    .fetch_add(u64::from(links) + 1, Ordering::Relaxed);
+                // Perhaps only this graph held them back.
+                self.reclaim.held_back.store(0, Ordering::Relaxed);
+                held.push(linked);
+            }
+        }
+        let has_given_back = held.len() > before;
+        // The memory of a large graph takes long to free: here, not in a search that ends.
+        held.retain(|linked| Arc::strong_count(linked) > 1);
+        has_given_back
+    }
+
     /// The number of inserts, deletes and links of points, and of columns that were read, so far.
     /// The growth of this number since
     /// the last snapshot tells how much the snapshot is out of date.
@@ -398,20 +438,22 @@ impl Index {
         self.arena.live()
     }
 
-    /// The states of the graphs that exist or have failed.
+    /// The states of the graphs that exist, or are waited for after a failure.
     #[must_use]
     pub fn graphs(&self) -> Vec<GraphStatus> {
-        let slots = self.arena.slots();
+        let (slots, now) = (self.arena.slots(), Instant::now());
         let status = |graph: &MetricGraph| {
             let current = graph.current();
             let (failures, failure) = graph.failures();
-            (current.is_some() || failures > 0).then(|| GraphStatus {
+            graph.is_wanted().then(|| GraphStatus {
                 metric: graph.metric(),
                 linked: current
                     .as_ref()
                     .map_or(0, |linked| slots.saturating_sub(linked.tail_len(slots))),
                 caught_up: current.as_ref().is_some_and(|linked| linked.caught_up()),
                 exists: current.is_some(),
+                bytes: current.as_ref().map_or(0, |linked| linked.bytes()),
+                idle: graph.idle(now),
                 slots,
                 failures,
                 failure,

@@ -128,6 +128,12 @@ impl<T: Sync + Zeroed> Table<T> {
         rows_before(mapped)
     }
 
+    /// The bytes of the first `rows` rows, as far as there is memory for them.
+    #[must_use]
+    pub fn bytes_of(&self, rows: usize) -> usize {
+        rows.min(self.capacity()) * self.width * size_of::<T>()
+    }
+
     /// The row at `index`.
     ///
     /// # Panics

@@ -36,6 +36,7 @@ pub fn options(path: &Path, dimension: Option<u32>) -> Options {
             ef_construction: 100,
         },
         warm_metrics: Vec::new(),
+        give_back_after: None,
         segment_bytes: SEGMENT_BYTES,
         max_queued_bytes: 64 << 20,
         max_column_bytes: 256 << 20,

@@ -384,6 +384,13 @@ export interface Graph {
   slots: bigint;
   /** Those that it holds so far. */
   linked: bigint;
+  /** Memory that it takes, about. */
+  bytes: bigint;
+  /**
+   * Seconds since the last search that could use it, or since the start of the service. At
+   * GRAPH_IDLE_SECONDS it is given back, unless WARM_METRICS names its similarity.
+   */
+  idleSeconds: bigint;
 }
 
 /**
@@ -2779,7 +2786,7 @@ export const InfoResponse: MessageFns<InfoResponse> = {
 };
 
 function createBaseGraph(): Graph {
-  return { similarity: 0, state: 0, slots: 0n, linked: 0n };
+  return { similarity: 0, state: 0, slots: 0n, linked: 0n, bytes: 0n, idleSeconds: 0n };
 }
 
 export const Graph: MessageFns<Graph> = {
@@ -2801,6 +2808,18 @@ export const Graph: MessageFns<Graph> = {
         throw new globalThis.Error("value provided for field message.linked of type uint64 too large");
       }
       writer.uint32(32).uint64(message.linked);
+    }
+    if (message.bytes !== 0n) {
+      if (BigInt.asUintN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type uint64 too large");
+      }
+      writer.uint32(40).uint64(message.bytes);
+    }
+    if (message.idleSeconds !== 0n) {
+      if (BigInt.asUintN(64, message.idleSeconds) !== message.idleSeconds) {
+        throw new globalThis.Error("value provided for field message.idleSeconds of type uint64 too large");
+      }
+      writer.uint32(48).uint64(message.idleSeconds);
     }
     return writer;
   },
@@ -2848,6 +2867,22 @@ export const Graph: MessageFns<Graph> = {
             }
 
             message.linked = reader.uint64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.bytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.idleSeconds = reader.uint64() as bigint;
             continue;
           }
         }

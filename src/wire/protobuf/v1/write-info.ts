@@ -26,11 +26,13 @@ export function writeInfo(info: Info) {
     dimension,
     points: BigInt(points),
     bytes: bytes === undefined ? undefined : BigInt(bytes),
-    graphs: graphs.map(({ similarity, state, slots, linked }) => ({
-      similarity: fromSimilarity(similarity),
-      state: GRAPH_STATES[state],
-      slots: BigInt(slots),
-      linked: BigInt(linked),
+    graphs: graphs.map((graph) => ({
+      similarity: fromSimilarity(graph.similarity),
+      state: GRAPH_STATES[graph.state],
+      slots: BigInt(graph.slots),
+      linked: BigInt(graph.linked),
+      bytes: BigInt(graph.bytes),
+      idleSeconds: BigInt(graph.idleSeconds),
     })),
     filterIndex: filterIndex.map(({ field, state, bytes: size }) => ({
       field,

@@ -235,7 +235,14 @@ def info() -> Call[Info]:
             points=message.points,
             bytes=message.bytes if message.HasField("bytes") else None,
             graphs=[
-                Graph(Similarity(it.similarity), GraphState(it.state), it.slots, it.linked)
+                Graph(
+                    Similarity(it.similarity),
+                    GraphState(it.state),
+                    it.slots,
+                    it.linked,
+                    it.bytes,
+                    it.idle_seconds,
+                )
                 for it in message.graphs
             ],
             filter_index=[

@@ -398,16 +398,20 @@ class InfoResponse(_message.Message):
     def __init__(self, version: _Optional[str] = ..., dimension: _Optional[int] = ..., points: _Optional[int] = ..., bytes: _Optional[int] = ..., graphs: _Optional[_Iterable[_Union[Graph, _Mapping]]] = ..., limits: _Optional[_Union[Limits, _Mapping]] = ..., filter_index: _Optional[_Iterable[_Union[FilterIndex, _Mapping]]] = ...) -> None: ...
 
 class Graph(_message.Message):
-    __slots__ = ("similarity", "state", "slots", "linked")
+    __slots__ = ("similarity", "state", "slots", "linked", "bytes", "idle_seconds")
     SIMILARITY_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     LINKED_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    IDLE_SECONDS_FIELD_NUMBER: _ClassVar[int]
     similarity: Similarity
     state: GraphState
     slots: int
     linked: int
-    def __init__(self, similarity: _Optional[_Union[Similarity, str]] = ..., state: _Optional[_Union[GraphState, str]] = ..., slots: _Optional[int] = ..., linked: _Optional[int] = ...) -> None: ...
+    bytes: int
+    idle_seconds: int
+    def __init__(self, similarity: _Optional[_Union[Similarity, str]] = ..., state: _Optional[_Union[GraphState, str]] = ..., slots: _Optional[int] = ..., linked: _Optional[int] = ..., bytes: _Optional[int] = ..., idle_seconds: _Optional[int] = ...) -> None: ...
 
 class FilterIndex(_message.Message):
     __slots__ = ("field", "state", "bytes")

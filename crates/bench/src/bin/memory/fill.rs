@@ -85,6 +85,7 @@ fn options(path: &Path, set: Set, graph: Params) -> Options {
         dimension: Some(set.dimension as u32),
         graph,
         warm_metrics: Vec::new(),
+        give_back_after: None,
         segment_bytes: DEFAULT_SEGMENT_BYTES,
         max_queued_bytes: 512 << 20,
         max_column_bytes: 256 << 20,

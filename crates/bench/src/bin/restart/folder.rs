@@ -42,6 +42,7 @@ impl Folder<'_> {
             dimension: u32::try_from(self.dimension).ok(),
             graph: Params::default(),
             warm_metrics,
+            give_back_after: None,
             segment_bytes: DEFAULT_SEGMENT_BYTES,
             max_queued_bytes: 1 << 30,
             max_column_bytes: 256 << 20,

@@ -7,7 +7,11 @@ use std::{
 
 use crate::{
     Result,
-    engine::{stats::Counters, tests::writer::Writing, upkeep::Upkeep},
+    engine::{
+        stats::Counters,
+        tests::writer::Writing,
+        upkeep::{GiveBack, Upkeep},
+    },
     index::Linker,
     store::tests::{damage::log, id, new_folder},
 };
@@ -47,7 +51,13 @@ fn a_segment_that_was_replaced_is_unmapped_once_every_reader_from_before_has_gon
     let before = index.find(&id(0)).unwrap().location;
     let pin = index.epochs().pin();
     let (segments, snapshots) = writer.run(|store| (store.segments(), store.snapshots()))?;
-    let upkeep = Upkeep::start(index.clone(), writer.clone(), snapshots, Counters::new())?;
+    let upkeep = Upkeep::start(
+        index.clone(),
+        writer.clone(),
+        snapshots,
+        Counters::new(),
+        GiveBack::default(),
+    )?;
 
     wait_until(|| index.find(&id(0)).unwrap().location.segment != before.segment);
     let path = log(folder.path(), before.segment);

@@ -150,6 +150,12 @@ impl LinkedGraph {
         }
     }
 
+    /// About the memory in bytes that the graph takes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.graph.bytes(self.progress().next)
+    }
+
     /// Makes the graph count as not caught up until its tail is short again.
     pub fn fall_behind(&self) {
         self.caught_up.store(false, Ordering::Release);

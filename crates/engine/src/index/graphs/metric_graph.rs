@@ -1,13 +1,18 @@
 //! The graph of one metric: when it is begun, and what happens when it fails. It is begun, empty,
 //! when a search first asks for it. The linking threads (see
 //! [`linker`](super::super::linking::linker)) then link every point into it, and go on with each
-//! new one. When linking fails, the graph is given up, and another begins after a wait.
+//! new one. When linking fails, the graph is given up, and another begins after a wait. When no
+//! search has asked for it for long, it is given back: its memory becomes free, and the next search
+//! begins another.
 //!
 //! A graph is current from then on, while it is still being built too. [`LinkedGraph`] knows which
 //! slots it lacks, and whether it has caught up: only then searches use it.
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -30,6 +35,10 @@ pub struct MetricGraph {
     metric: Metric,
     params: Params,
     state: RwLock<GraphState>,
+    created: Instant,
+    /// Milliseconds from `created` to the last search that asked for the graph. Only a decision about
+    /// long times depends on it, so relaxed atomics are enough.
+    searched_ms: AtomicU64,
 }
 
 #[derive(Default)]
@@ -44,6 +53,8 @@ struct GraphState {
     failures: u32,
     /// The reason of the last failure.
     failure: Option<String>,
+    /// The number of graphs that were given up or given back.
+    given_up: u32,
 }
 
 impl GraphState {
@@ -62,6 +73,8 @@ impl MetricGraph {
             metric,
             params,
             state: RwLock::default(),
+            created: Instant::now(),
+            searched_ms: AtomicU64::new(0),
         }
     }
 
@@ -87,6 +100,38 @@ impl MetricGraph {
         let state = self.read();
         let current = state.current.as_deref();
         current.is_some_and(|current| std::ptr::eq(current, linked))
+    }
+
+    /// Notes that a search asks for the graph, whether there is one or not.
+    pub fn note_search(&self) {
+        let now_ms = self.created.elapsed().as_millis() as u64;
+        // Searches on all cores would contend for the cache line if each wrote to it.
+        if self.searched_ms.load(Ordering::Relaxed) != now_ms {
+            self.searched_ms.store(now_ms, Ordering::Relaxed);
+        }
+    }
+
+    /// The time until `now` since a search last asked for the graph; before the first one, since
+    /// the start, or since the graph came from a snapshot.
+    #[must_use]
+    pub fn idle(&self, now: Instant) -> Duration {
+        let searched = Duration::from_millis(self.searched_ms.load(Ordering::Relaxed));
+        now.saturating_duration_since(self.created)
+            .saturating_sub(searched)
+    }
+
+    /// Gives the graph back if no search has asked for it for `time`, and returns it. Then
+    /// [`want`](Self::want) begins the next one, also if the graph was waited for after a failure.
+    /// Searches that walk the graph go on: its memory is free once nobody holds it any more.
+    pub fn give_back(&self, time: Duration, now: Instant) -> Option<Arc<LinkedGraph>> {
+        let mut state = self.write();
+        if self.idle(now) < time {
+            return None;
+        }
+        state.retry_at = None;
+        let given_back = state.current.take();
+        state.given_up += u32::from(given_back.is_some());
+        given_back
     }
 
     /// Begins a graph if there is none, and returns whether it did: then the caller wakes the
@@ -122,6 +167,7 @@ impl MetricGraph {
             "a graph was begun before the snapshot was restored"
         );
         state.current = Some(linked);
+        self.note_search();
     }
 
     /// Gives up `linked` and begins the wait for the next graph. Does nothing if `linked` is not
@@ -137,11 +183,25 @@ impl MetricGraph {
                 retry_at: Some(Instant::now() + wait),
                 failures: state.failures + 1,
                 failure: Some(reason),
+                given_up: state.given_up + 1,
             };
         }
     }
 
-    /// The number of graphs that were given up, and the reason for the last.
+    /// Whether there is a graph, or a wait for another after a failure.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        let state = self.read();
+        state.current.is_some() || state.retry_at.is_some()
+    }
+
+    /// The number of graphs that were given up or given back.
+    #[must_use]
+    pub fn given_up(&self) -> u32 {
+        self.read().given_up
+    }
+
+    /// The number of graphs that failed and were given up, and the reason for the last.
     #[must_use]
     pub fn failures(&self) -> (u32, Option<String>) {
         let state = self.read();
@@ -181,6 +241,33 @@ mod tests {
             let reason = format!("failure {failures}");
             assert_eq!(graph.failures(), (failures, Some(reason)));
         }
+    }
+
+    #[test]
+    fn a_graph_is_given_back_once_no_search_has_asked_for_it_for_so_long() {
+        let graph = MetricGraph::new(Metric::Euclidean, Params::default());
+        let time = Duration::from_hours(1);
+        assert!(graph.want());
+        let before = Instant::now();
+        graph.note_search();
+        let after = Instant::now();
+        let nearly = Duration::from_mins(59);
+        assert!(graph.give_back(time, before + nearly).is_none());
+        assert!(graph.is_wanted());
+        let given_back = graph.give_back(time, after + time).unwrap();
+        assert!(!graph.is_wanted());
+        assert!(graph.give_back(time, after + time).is_none());
+        assert_eq!(graph.given_up(), 1);
+
+        graph.fail(&given_back, "late".into());
+        assert_eq!(graph.failures(), (0, None));
+        assert!(graph.want(), "a search begins it anew");
+        graph.fail(&graph.current().unwrap(), "again".into());
+        assert!(!graph.want());
+        assert!(graph.give_back(time, after + time).is_none());
+        assert!(!graph.is_wanted());
+        assert!(graph.want(), "and at once, though it had failed");
+        assert_eq!(graph.given_up(), 2);
     }
 
     #[test]

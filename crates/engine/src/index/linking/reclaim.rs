@@ -238,9 +238,9 @@ impl Index {
         };
     }
 
-    /// The number of graphs that have been given up so far.
+    /// The number of graphs that have been given up or given back so far.
     fn given_up(&self) -> u32 {
-        self.graphs.iter().map(|graph| graph.failures().0).sum()
+        self.graphs.iter().map(MetricGraph::given_up).sum()
     }
 
     /// Gives up the round under way. Its points keep their slots until another round.

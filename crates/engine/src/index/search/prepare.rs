@@ -109,8 +109,13 @@ impl<'q> Prepared<'_, 'q> {
     /// none.
     fn consider_graph(&mut self) {
         let index = self.view.index;
-        let Some(linked) = index.graph(self.request.metric).current() else {
-            if self.walk_cost < self.scan_cost {
+        let graph = index.graph(self.request.metric);
+        let is_wanted = self.walk_cost < self.scan_cost;
+        if is_wanted {
+            graph.note_search();
+        }
+        let Some(linked) = graph.current() else {
+            if is_wanted {
                 index.want_graph(self.request.metric);
             }
             return;

@@ -41,18 +41,20 @@ pub struct Saved {
 }
 
 impl Index {
-    /// Writes a snapshot, if there is a graph. Searches, inserts and deletes go on meanwhile.
-    /// Linking pauses until the bytes are written, not until they are durable.
-    pub fn snapshot(&self, snapshots: &Snapshots) -> Result<()> {
+    /// Writes a snapshot, if there is a graph, and returns whether there is. Searches, inserts and
+    /// deletes go on meanwhile. Linking pauses until the bytes are written, not until they are
+    /// durable.
+    pub fn snapshot(&self, snapshots: &Snapshots) -> Result<bool> {
         if self.graphs.iter().all(|graph| graph.current().is_none()) {
-            return Ok(());
+            return Ok(false);
         }
         let pause = self.pause_linking();
         snapshots.write(self.arena.visible(), |out| {
             self.save(out)?;
             drop(pause);
             Ok(())
-        })
+        })?;
+        Ok(true)
     }
 
     /// Writes the graphs and their points. The linking threads are paused meanwhile, so that no

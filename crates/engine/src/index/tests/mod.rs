@@ -7,6 +7,8 @@ mod arena;
 mod columns;
 #[cfg(not(feature = "shuttle"))]
 mod filtered;
+#[cfg(not(feature = "shuttle"))]
+mod give_back;
 #[cfg(feature = "shuttle")]
 mod model;
 #[cfg(not(feature = "shuttle"))]

@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 
 use shuttle::thread;
@@ -192,9 +193,27 @@ fn a_search_that_is_held_up_anywhere_answers_with_a_view_that_was() {
 #[test]
 fn a_walk_that_is_held_up_anywhere_finds_all_of_its_view() {
     check_held_up(|index, script, scratch| {
-        let (view, found) = walk(index, script, 1, scratch);
+        let (view, found) = walk(index, script, 1, scratch).unwrap();
         assert_eq!(found, view);
     });
+}
+
+#[test]
+fn a_graph_that_is_given_back_and_begun_again_lacks_no_point() {
+    for script in [&COMING_AND_GOING, &COPIES] {
+        let run = move || {
+            run_with(script, |index| {
+                for _ in 0..2 {
+                    assert!(index.give_back_graphs(Duration::ZERO, &[], Instant::now()));
+                    thread::yield_now();
+                    assert!(index.graph(Metric::Euclidean).want());
+                    thread::yield_now();
+                }
+            });
+        };
+        shuttle::check_random(run, schedules() / 2);
+        shuttle::check_pct(run, schedules() / 2, 3);
+    }
 }
 
 #[test]
@@ -279,7 +298,13 @@ fn begin(script: &Script) -> Arc<Index> {
 }
 
 fn run(script: &'static Script) {
+    run_with(script, |_| ());
+}
+
+/// Runs a script, while another thread does `work`.
+fn run_with(script: &'static Script, work: fn(&Index)) {
     let index = begin(script);
+    let worker = spawn(&index, move |index, _| work(index));
     let writer = spawn(&index, move |index, _| {
         for (&step, sequence) in script.steps.iter().zip(script.first.len() as u64 + 1..) {
             await_slot(index, step);
@@ -305,7 +330,7 @@ fn run(script: &'static Script) {
             thread::yield_now();
         }
     });
-    for thread in [writer, reader].into_iter().chain(linkers) {
+    for thread in [writer, reader, worker].into_iter().chain(linkers) {
         thread.join().unwrap();
     }
     check_end(&index, script);
@@ -347,16 +372,16 @@ fn write(index: &Index, step: Step, sequence: u64) {
 }
 
 /// Checks that a walk through the graph finds only points of its view, each once and with its own
-/// distance. Returns the view and the found points.
+/// distance. Returns the view and the found points; None if there is no graph.
 fn walk(
     index: &Index,
     script: &Script,
     query: u8,
     scratch: &mut Scratch,
-) -> (BTreeSet<u8>, BTreeSet<u8>) {
+) -> Option<(BTreeSet<u8>, BTreeSet<u8>)> {
     let query = [value(query)];
     let view = index.view();
-    let linked = index.graph(Metric::Euclidean).current().unwrap();
+    let linked = index.graph(Metric::Euclidean).current()?;
     let search = view.prepare(request(&query));
     let ranked = search.walk(&linked, Way::Plain, scratch).unwrap();
     let hits = search.hits(ranked, scratch).unwrap();
@@ -368,7 +393,7 @@ fn walk(
     }
     let there = script.view(view.sequence);
     assert!(found.is_subset(&there), "{found:?} of {there:?}");
-    (there, found)
+    Some((there, found))
 }
 
 /// A search for every point.
@@ -441,7 +466,7 @@ fn check_end(index: &Index, script: &Script) {
     while link(index, scratch) {}
     let there = script.view(script.end());
     for query in 0..RECORDS {
-        let (_, found) = walk(index, script, query, scratch);
+        let (_, found) = walk(index, script, query, scratch).expect("the graph failed");
         assert_eq!(found, there);
         look_up(index, script, query);
     }
