@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { status as grpcStatus } from '@grpc/grpc-js';
 import { expect } from 'vitest';
 import { DRAIN_MS } from '../../src/http/reply.js';
+import { Connection, framed } from '../grpc/http2-call.js';
 import { ask, endAll, many, openAll, RawConnection, times } from './flood.js';
 import { LIMITS, MIB, type Target } from './target.js';
 import { underAttack } from './under-attack.js';
@@ -109,6 +111,39 @@ underAttack('clients that are slow, or many', [
       expect(await target.until(async () => await isServedAnew(target), 20_000)).toBe(true);
       clearInterval(asking);
       await endAll([...all, ...more]);
+    },
+  },
+  {
+    name: 'as many connections as there may be and more, beside clients with a key that idle',
+    mayDelay: true,
+    async strike(target) {
+      const { http, grpc, keys } = target.server;
+      const overHttp = await open(target);
+      const overGrpc = new Connection(grpc);
+      const call = async (): Promise<void> => {
+        const before = overHttp.received.length;
+        await overHttp.send(
+          `GET /v1/info HTTP/1.1\r\nHost: x\r\napi-key: ${keys.readonly}\r\n\r\n`,
+        );
+        const isAnswered = (): boolean =>
+          overHttp.received.slice(before).startsWith('HTTP/1.1 200');
+        expect(await target.until(() => isAnswered() || overHttp.isClosed)).toBe(true);
+        expect(overHttp.isClosed).toBe(false);
+        const message = framed(target.searchMessage);
+        const headers = { authorization: keys.readonly };
+        expect(await overGrpc.call('SearchPoints', headers, message)).toBe(grpcStatus.OK);
+      };
+      await call();
+      const silent: RawConnection[] = [];
+      for (const address of [http, grpc]) silent.push(...(await openAll(address, 300)));
+      // Longer than a connection without a key may idle; in each look of the service all are taken.
+      for (let round = 0; round < 20; round += 1) {
+        await sleep(100);
+        for (const address of [http, grpc]) silent.push(...(await openAll(address, 5)));
+      }
+      await call();
+      overGrpc.close();
+      await endAll([...silent, overHttp]);
     },
   },
   {
