@@ -210,6 +210,14 @@ export const SERVER_MUTANTS = [
     GRPC_LIMITS,
   ),
 
+  mutant(
+    'connections on which nothing has come keep others out',
+    'src/admission/connection-limit.ts',
+    '    else if (this.awaitsBytes) this.#awaitBytes(one);\n',
+    '',
+    ['test/http/limits.test.ts', '-t', 'nothing has come'],
+  ),
+
   // Time.
   mutant(
     'a gRPC message that stops arriving is never refused',
@@ -550,9 +558,9 @@ export const SERVER_MUTANTS = [
     TLS_TESTS,
   ),
   mutant(
-    'a handshake is not counted among the connections without a key',
+    'a connection that is not served yet is not counted among those without a key',
     'src/admission/connection-limit.ts',
-    '    this.#connections.add(handshake);\n',
+    '    this.#connections.add(one);\n',
     '',
     TLS_TESTS,
   ),

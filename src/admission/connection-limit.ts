@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Accepted } from '../engine/acceptor.js';
-import type { ConnectionStats } from '../observe/connection-stats.js';
+import type { CloseReason, ConnectionStats } from '../observe/connection-stats.js';
 import type { Handshakes } from './handshakes.js';
 import type { IsTrusted } from './trusted-proxies.js';
 
 /**
- * Connections that have not shown a key yet, and are read nevertheless, on all loops of the process
+ * Connections that have not shown a key yet, and are served nevertheless, on all loops of the process
  * together. A loop reads up to 64 KiB of each connection before it does anything else, and these can
- * be thousands of requests, 25 MiB for each connection. Others wait unread in the meantime.
+ * be thousands of requests, 25 MiB for each connection. Others wait in the meantime.
  */
 const MAX_NEWCOMERS = 8;
 /**
@@ -18,14 +18,16 @@ const MIN_NEWCOMERS_OF_LOOP = 2;
 const MAX_NEWCOMERS_OF_LOOP = 5;
 
 /**
- * How long no new connection is read after one without a key has ended, for each request that was
+ * How long no new connection is served after one without a key has ended, for each request that was
  * read of it: what was made of it is garbage, which takes long to be collected.
  */
 const REST_MS_PER_REQUEST = 0.1;
 /** The longest rest after many of them, shorter than a client waits. */
 const MAX_REST_MS = 2_000;
 
-/** How long a connection waits unread: its client tries again, or has gone. */
+/** How long nothing may come on a new connection, as long as HTTP gives headers. */
+const MAX_SILENCE_MS = 30_000;
+/** How long a connection waits to be served: its client tries again, or has gone. */
 const MAX_WAIT_MS = 5_000;
 
 /**
@@ -70,9 +72,9 @@ export interface Admission {
  * one whose key was accepted a short time ago.
  */
 export class ConnectionLimit<Connection extends LimitedConnection> implements Iterable<Connection> {
-  readonly #connections = new Set<Connection | Handshake>();
-  /** Not read yet, in the order in which they came, with the time of that. */
-  readonly #waiting = new Map<Accepted, number>();
+  readonly #connections = new Set<Connection | Unserved>();
+  /** Those of them that wait to be served, in their order. */
+  readonly #waiting = new Set<Unserved>();
   readonly #maxNewcomers: number;
   #checkedAtMs = performance.now();
   #restsUntilMs = 0;
@@ -88,6 +90,11 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     private readonly serve: (socket: Socket) => void,
     /** Whether a client may close its side and still get its answer, as HTTP/1.1 allows. */
     private readonly allowHalfOpen: boolean,
+    /**
+     * Whether a connection on which nothing has come yet waits for that, and not to be served: clients
+     * of HTTP/1.1 open connections ahead, or for a request that they give up.
+     */
+    private readonly awaitsBytes: boolean,
   ) {
     const share = Math.floor(MAX_NEWCOMERS / admission.loops);
     const atLeast = Math.max(MIN_NEWCOMERS_OF_LOOP, share);
@@ -97,11 +104,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   /** Takes charge of a new connection. */
   take(accepted: Accepted): void {
     if (this.#isClosed) accepted.close();
-    else if (this.admission.isTrusted(accepted)) this.#begin(accepted);
-    else {
-      this.#waiting.set(accepted, performance.now());
-      this.admit();
-    }
+    else this.#receive(accepted);
     if (this.admission.isFull()) this.#evictIdlest(always);
   }
 
@@ -118,7 +121,7 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     this.admit();
   }
 
-  #restAfter(connection: Connection | Handshake): void {
+  #restAfter(connection: Connection | Unserved): void {
     if (connection.hasKey) return;
     const nowMs = performance.now();
     const restMs = connection.requests * REST_MS_PER_REQUEST;
@@ -138,17 +141,16 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
       return;
     }
     let newcomers = 0;
-    for (const { hasKey } of this.#connections) if (!hasKey) newcomers += 1;
-    for (const accepted of this.#waiting.keys()) {
+    for (const connection of this.#connections) if (isNewcomer(connection)) newcomers += 1;
+    for (const one of this.#waiting) {
       if (newcomers >= this.#maxNewcomers) return;
       newcomers += 1;
-      this.#waiting.delete(accepted);
-      this.#begin(accepted);
+      this.#begin(one);
     }
   }
 
   *[Symbol.iterator](): Iterator<Connection> {
-    for (const one of this.#connections) if (!(one instanceof Handshake)) yield one;
+    for (const one of this.#connections) if (!(one instanceof Unserved)) yield one;
   }
 
   /** Drops those that are not served yet, and those that are still to come. */
@@ -156,41 +158,75 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     this.#isClosed = true;
     clearInterval(this.#timer);
     clearTimeout(this.#restEnd);
-    for (const accepted of this.#waiting.keys()) accepted.close();
-    this.#waiting.clear();
     for (const one of this.#connections) {
-      if (!(one instanceof Handshake)) continue;
-      this.#connections.delete(one);
-      one.socket.destroy();
+      if (!(one instanceof Unserved)) continue;
+      this.#leave(one);
+      one.cut();
     }
-    this.#noteOpen();
   }
 
-  #begin(accepted: Accepted): void {
-    const { handshakes, isTrusted, stats } = this.admission;
-    const socket = accepted.open(this.allowHalfOpen);
-    if (socket === undefined) return;
-    if (handshakes === undefined) {
-      this.serve(socket);
-      return;
-    }
-    const handshake = new Handshake(socket, isTrusted(socket), stats);
-    this.#connections.add(handshake);
+  #receive(accepted: Accepted): void {
+    const { isTrusted, stats } = this.admission;
+    const one = new Unserved(accepted, isTrusted(accepted), stats);
+    this.#connections.add(one);
     this.#noteOpen();
-    const end = (): boolean => {
-      const isOpen = this.#connections.delete(handshake);
-      this.#noteOpen();
-      return isOpen;
+    if (one.hasKey) this.#begin(one);
+    else if (this.awaitsBytes) this.#awaitBytes(one);
+    else this.#wait(one);
+  }
+
+  #awaitBytes(one: Unserved): void {
+    const socket = this.#open(one);
+    socket?.once('readable', () => {
+      // Its client has ended it, or it has been closed.
+      if (socket.readableLength === 0) socket.destroy();
+      else this.#wait(one);
+    });
+  }
+
+  #wait(one: Unserved): void {
+    one.enter('waiting');
+    this.#waiting.add(one);
+    this.admit();
+  }
+
+  #begin(one: Unserved): void {
+    this.#waiting.delete(one);
+    const socket = this.#open(one);
+    if (socket === undefined) return;
+    const serve = (served: Socket): void => {
+      this.#leave(one);
+      this.serve(served);
     };
-    socket.once('close', () => {
-      if (!end()) return;
-      this.#restAfter(handshake);
+    const { handshakes } = this.admission;
+    if (handshakes === undefined) serve(socket);
+    else {
+      one.enter('handshake');
+      handshakes.begin(socket, serve);
+    }
+  }
+
+  #open(one: Unserved): Socket | undefined {
+    if (one.socket !== undefined) return one.socket;
+    const socket = one.open(this.allowHalfOpen);
+    if (socket === undefined) {
+      this.#leave(one);
+      return undefined;
+    }
+    socket.on('error', () => socket.destroy());
+    return socket.once('close', () => {
+      if (!this.#leave(one)) return;
+      this.#restAfter(one);
       this.admit();
     });
-    handshakes.begin(socket, (secured) => {
-      end();
-      this.serve(secured);
-    });
+  }
+
+  /** Answers whether it was there until now. */
+  #leave(one: Unserved): boolean {
+    const wasThere = this.#connections.delete(one);
+    this.#waiting.delete(one);
+    this.#noteOpen();
+    return wasThere;
   }
 
   #noteOpen(): void {
@@ -201,28 +237,21 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
     const nowMs = performance.now();
     const seconds = (nowMs - this.#checkedAtMs) / 1000;
     this.#checkedAtMs = nowMs;
-    for (const connection of this) connection.check?.(nowMs, seconds);
-    this.#dropLate(nowMs);
+    for (const connection of this.#connections) {
+      connection.check?.(nowMs, seconds);
+      if (connection instanceof Unserved && connection.isCut) this.#leave(connection);
+    }
     for (let wanted = this.#waiting.size; wanted > 0; wanted -= 1) {
-      if (!this.#evictIdlest(({ hasKey }) => !hasKey)) break;
+      if (!this.#evictIdlest(isNewcomer)) break;
     }
     // One place is kept free for the next client.
     if (this.admission.isFull()) this.#evictIdlest(always);
     this.admit();
   }
 
-  #dropLate(nowMs: number): void {
-    for (const [accepted, sinceMs] of this.#waiting) {
-      if (nowMs - sinceMs < MAX_WAIT_MS) return;
-      this.admission.stats.noteClosed('accept_timeout', accepted.remoteAddress);
-      accepted.close();
-      this.#waiting.delete(accepted);
-    }
-  }
-
   /** Evicts the idlest of the connections that may be evicted; answers whether there was one. */
   #evictIdlest(mayBe: (connection: LimitedConnection) => boolean): boolean {
-    let idlest: Connection | Handshake | undefined;
+    let idlest: Connection | Unserved | undefined;
     let mostMs = 0;
     for (const connection of this.#connections) {
       const { hasKey } = connection;
@@ -241,27 +270,70 @@ export class ConnectionLimit<Connection extends LimitedConnection> implements It
   }
 }
 
-/** A connection before both sides of TLS are sure of each other: it counts like any without a key. */
-class Handshake implements LimitedConnection {
-  /** What a handshake costs, in requests. */
-  readonly requests = 10;
-  readonly #begunAtMs = performance.now();
+/** What a connection that is not served yet waits for. */
+type Phase = 'silent' | 'waiting' | 'handshake';
+
+/** A connection that is not served yet. */
+class Unserved implements LimitedConnection {
+  socket: Socket | undefined;
+  phase: Phase = 'silent';
+  isCut = false;
+  #sinceMs = performance.now();
 
   constructor(
-    readonly socket: Socket,
+    private readonly accepted: Accepted,
     /** What comes of a trusted proxy counts like a connection with a key. */
     readonly hasKey: boolean,
     private readonly stats: ConnectionStats,
   ) {}
 
+  /** Begins to read it, 64 KiB at most until it is served; undefined where its client has gone. */
+  open(allowHalfOpen: boolean): Socket | undefined {
+    this.socket = this.accepted.open(allowHalfOpen);
+    return this.socket;
+  }
+
+  /** What a handshake costs, in requests. */
+  get requests(): number {
+    return this.phase === 'handshake' ? 10 : 0;
+  }
+
+  enter(phase: Phase): void {
+    this.phase = phase;
+    this.#sinceMs = performance.now();
+  }
+
+  /** It is not for its client that one waits to be served. */
   unkeyedMs(nowMs: number): number {
-    return this.hasKey ? 0 : nowMs - this.#begunAtMs;
+    return this.hasKey || this.phase === 'waiting' ? 0 : nowMs - this.#sinceMs;
+  }
+
+  check(nowMs: number): void {
+    const ms = nowMs - this.#sinceMs;
+    if (this.phase === 'silent' && ms > MAX_SILENCE_MS) this.#close('timeout');
+    if (this.phase === 'waiting' && ms > MAX_WAIT_MS) this.#close('accept_timeout');
   }
 
   evict(): void {
-    this.stats.noteClosed('evicted', this.socket.remoteAddress);
-    this.socket.destroy();
+    this.#close('evicted');
   }
+
+  cut(): void {
+    this.isCut = true;
+    if (this.socket === undefined) this.accepted.close();
+    else this.socket.destroy();
+  }
+
+  #close(reason: CloseReason): void {
+    this.stats.noteClosed(reason, this.accepted.remoteAddress);
+    this.cut();
+  }
+}
+
+/** Whether it is one of those that are served without having shown a key. */
+function isNewcomer(connection: LimitedConnection): boolean {
+  const isServed = !(connection instanceof Unserved) || connection.phase === 'handshake';
+  return !connection.hasKey && isServed;
 }
 
 function always(): boolean {

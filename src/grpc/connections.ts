@@ -66,7 +66,7 @@ export class Connections {
     readonly calls: OpenCalls,
     serve: (socket: Socket) => void,
   ) {
-    this.#limit = new ConnectionLimit(admission, serve, false);
+    this.#limit = new ConnectionLimit(admission, serve, false, false);
   }
 
   /** Takes charge of a new connection. */

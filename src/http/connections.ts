@@ -33,7 +33,7 @@ export class Connections {
     private readonly handle: Handle,
     serve: (socket: Socket) => void,
   ) {
-    this.#limit = new ConnectionLimit(admission, serve, true);
+    this.#limit = new ConnectionLimit(admission, serve, true, true);
   }
 
   /** Takes charge of a new connection. */

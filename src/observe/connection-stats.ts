@@ -6,7 +6,7 @@ import { LogRateLimit } from './log-rate-limit.js';
  * Why the service closed a connection: it was one too many, or gave way to another; its TLS handshake
  * failed; no answer to a ping came on it; its client does not speak the protocol, reset too many
  * calls, sent messages in too small chunks, or too much that is neither call nor message, sent too
- * many requests without waiting for answers, or did not read its answer in time.
+ * many requests without waiting for answers, or sent nothing or did not read its answer in time.
  */
 export type CloseReason =
   | 'accept_timeout'

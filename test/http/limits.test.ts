@@ -382,6 +382,26 @@ describe('MAX_CONNECTIONS', () => {
   }
 });
 
+describe('connections on which nothing has come', () => {
+  // Clients open them ahead, or for a request that they give up.
+  it('keep no other out, and stay', async () => {
+    const own = await startServer();
+    // More than are served at a time without a key.
+    const silent = Array.from({ length: 20 }, () => connectTo(own));
+    await Promise.all(silent.map(async (socket) => await once(socket, 'connect')));
+    const user = new Client(own, own.keys.readwrite);
+    expect((await user.post('/points', point())).status).toBe(201);
+    expect(silent.filter(({ destroyed }) => destroyed)).toEqual([]);
+    // One of them is asked on, late.
+    const [late] = silent as [Socket];
+    late.write('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(String(await once(late, 'data'))).toMatch(/^HTTP\/1\.1 200 /);
+    const { text: metrics } = await new Client(own, own.keys.readonly).get('/metrics');
+    expect(metrics).not.toMatch(/_connections_closed_total\{/);
+    expect(await own.stop()).toBe(0);
+  });
+});
+
 describe('requests of one connection', () => {
   it('are answered one after the other: what is searched for has been inserted', async () => {
     const own = await startServer();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 /** Connects, and sends these bytes and nothing more. */
 function connectTo(address: string, first: string | Buffer = ''): Socket {
-  const { hostname, port } = new URL(address);
+  const { hostname, port } = new URL(address.startsWith('http') ? address : `http://${address}`);
   const socket = connect(Number(port), hostname);
   socket.write(first);
   return socket;
@@ -52,12 +52,17 @@ describe.concurrent('who makes the service wait', { timeout: 60_000 }, () => {
     connection.close();
   });
 
+  test('an HTTP connection on which nothing comes is closed', async () => {
+    await closed(connectTo(server.http));
+    expect(server.log()).toContain('"interface":"http","reason":"timeout"');
+  });
+
   test.each([
     ['on which nothing comes', ''],
     ['that sends less than a preface', 'PRI * HTTP/2.0\r\n'],
     ['that answers no ping', BEGIN],
   ])('a gRPC connection %s is closed', async (_, first) => {
-    await closed(connectTo(`http://${server.grpc}`, first));
+    await closed(connectTo(server.grpc, first));
     expect(server.log()).toContain('"reason":"unanswered_ping"');
   });
 });

@@ -172,8 +172,9 @@ test('a handshake that fails is counted and logged, and not one that the client 
   const vectord = await Vectord.start({ ...environment, METRICS_OPEN: 'on' });
   const http = portOf(vectord.value('HTTP'));
   const grpc = portOf(vectord.value('gRPC'));
-  const silent = connectPlain(http, '127.0.0.1');
-  onTestFinished(() => void silent.destroy());
+  const slow = connectPlain(http, '127.0.0.1');
+  slow.write('\u0016');
+  onTestFinished(() => void slow.destroy());
   const gone = connectPlain(http, '127.0.0.1');
   await once(gone, 'connect');
   gone.destroy();
@@ -183,8 +184,8 @@ test('a handshake that fails is counted and logged, and not one that the client 
   await once(plain.resume(), 'close');
   await once((await handshake(grpc, {})).resume(), 'close');
   await expect(handshake(grpc, { ALPNProtocols: ['http/1.1'] })).rejects.toThrow(/alert/);
-  // The silent one has ten seconds.
-  await once(silent.resume(), 'close');
+  // One that has begun has ten seconds.
+  await once(slow.resume(), 'close');
   const script = `fetch('${vectord.value('HTTP')}/metrics').then((r) => r.text()).then(console.log)`;
   const trust = { NODE_EXTRA_CA_CERTS: paths.cert };
   const metrics = await run(process.execPath, ['-e', script], trust);
