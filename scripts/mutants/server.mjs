@@ -218,6 +218,21 @@ export const SERVER_MUTANTS = [
     ['test/http/limits.test.ts', '-t', 'nothing has come'],
   ),
 
+  mutant(
+    'a client that ends its half of a connection gets no answer',
+    'src/http/time-limits.ts',
+    '  Object.assign(server, { httpAllowHalfOpen: true });\n',
+    '',
+    ['test/http/protocol.test.ts', '-t', 'ends its half'],
+  ),
+  mutant(
+    'a client that has gone is taken for one that ends its half of the connection',
+    'src/http/connections.ts',
+    'response?.headersSent === false',
+    'response?.headersSent === undefined',
+    ['test/search/abandoned.test.ts', '-t', 'HTTP connections that end'],
+  ),
+
   // Time.
   mutant(
     'a gRPC message that stops arriving is never refused',

@@ -20,6 +20,12 @@ interface Marked {
 
 type Watched = Socket & Marked;
 
+/**
+ * How often a client that has ended its half of the connection is asked whether it is still there. It
+ * may wait for its answer, or have gone, which looks the same until something is sent to it.
+ */
+const PROBE_INTERVAL_MS = 1_000;
+
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** The connections of the HTTP interface on one loop, and who asks on them. */
@@ -125,6 +131,10 @@ class Connection implements LimitedConnection {
   ) {
     this.hasKey = isTrusted;
     this.#pipeline = new Pipeline(socket, handle, isTrusted ? Infinity : MAX_WAITING);
+    socket.once('end', () => {
+      const probing = setInterval(() => this.#probe(), PROBE_INTERVAL_MS);
+      socket.once('close', () => clearInterval(probing));
+    });
   }
 
   get answering(): ServerResponse | undefined {
@@ -158,6 +168,17 @@ class Connection implements LimitedConnection {
 
   closeIfSilent(): void {
     if (this.socket.bytesRead === 0) this.cut();
+  }
+
+  /**
+   * Sends 100 Continue, of which every client of HTTP/1.1 takes any number. The system of one that has
+   * gone answers by a reset: the next that is sent fails, which ends the connection and its work.
+   */
+  #probe(): void {
+    const response = this.answering;
+    if (response?.headersSent === false && response.req.httpVersion === '1.1') {
+      response.writeContinue();
+    }
   }
 
   evict(): void {

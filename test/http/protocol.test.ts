@@ -25,6 +25,50 @@ function head(...lines: string[]): string {
   );
 }
 
+/** Sends bytes, ends its half of the connection, and reads what is answered until the other half ends. */
+async function sendAndEnd(bytes: string): Promise<string> {
+  const { hostname, port } = new URL(server.http);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.end(bytes, 'latin1');
+  let answer = '';
+  for await (const chunk of socket.setEncoding('latin1')) answer += chunk;
+  return answer;
+}
+
+describe('a client that ends its half of the connection behind its request', () => {
+  const ID = '00000000-0000-4000-8000-0000000000c4';
+  const search = { vector: [1, 2, 3, 4], similarity: 'Cosine', limit: 1 };
+  const request = (line: string, body?: unknown): string => {
+    const json = body === undefined ? '' : JSON.stringify(body);
+    const lines = [`${line} HTTP/1.1`, 'Host: x', `api-key: ${server.keys.readwrite}`];
+    const about = ['Content-Type: application/json', `Content-Length: ${json.length}`];
+    return `${[...lines, ...(body === undefined ? [] : about)].join('\r\n')}\r\n\r\n${json}`;
+  };
+
+  it.each<[string, unknown?]>([
+    ['GET /health'],
+    ['GET /v1/info'],
+    ['GET /docs/openapi.yaml'],
+    ['POST /v1/points/upsert', { points: [{ id: ID, vector: [1, 2, 3, 4] }] }],
+    ['POST /v1/points/search', search],
+    ['POST /v1/points/count', {}],
+    ['POST /v1/points/delete', { ids: [ID] }],
+  ])('gets its answer to %s, and the end', async (line, body) => {
+    expect(statusOf(await sendAndEnd(request(line, body)))).toBe(200);
+  });
+
+  it('gets the answers to several requests', async () => {
+    const all = [request('GET /health'), request('POST /v1/points/search', search)];
+    const answer = await sendAndEnd([...all, ...all].join(''));
+    expect(answer.match(/HTTP\/1\.1 200 /g)).toHaveLength(4);
+  });
+
+  it('gets 400 where the request is cut off, and the end where there is none', async () => {
+    expect(statusOf(await sendAndEnd(request('POST /v1/points/count', {}).slice(0, -1)))).toBe(400);
+    expect(await sendAndEnd('')).toBe('');
+  });
+});
+
 describe('malformed HTTP', () => {
   const expectRefusal = (answer: string, status: number): void => {
     expect(statusOf(answer)).toBe(status);

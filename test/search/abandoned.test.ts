@@ -143,13 +143,26 @@ test('so are those whose deadline passes', async () => {
 
 test('so are those of HTTP connections that end', async () => {
   const before = await scrape();
-  const sockets = Array.from({ length: 10 }, () => beginHttp('/points/search/batch', HTTP_BATCH));
-  await untilJobs(10);
+  const sockets = Array.from({ length: 40 }, () => beginHttp('/points/search/batch', HTTP_BATCH));
+  await untilJobs(40);
   for (const socket of sockets) socket.destroy();
   await expectFree();
-  // They ended because nobody waited, not with an answer.
+  // They ended because nobody waited, and few with an answer, before it was known that nobody does.
   const changes = (await scrape()).since(before, HTTP_REQUESTS);
-  expect(changes['{method=POST,route=/points/search/batch,status=499}']).toBe(10);
+  expect(changes['{method=POST,route=/points/search/batch,status=499}']).toBeGreaterThan(20);
+});
+
+test('but not those of a client that ends only its half of the connection', async () => {
+  const sockets = [1, 2].map(() => beginHttp('/points/search/batch', HTTP_BATCH));
+  const answers = sockets.map(async (socket) => {
+    let answer = '';
+    for await (const piece of socket.end().setEncoding('latin1')) answer += piece;
+    return answer;
+  });
+  for (const answer of await Promise.all(answers)) {
+    // It is asked each second whether it is still there.
+    expect(answer).toMatch(/^(HTTP\/1\.1 100 Continue\r\n\r\n)*HTTP\/1\.1 200 [^]*\]\]\}$/);
+  }
 });
 
 test('a single search that is heavy is given up, too', async () => {
