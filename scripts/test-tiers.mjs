@@ -37,7 +37,7 @@ export const LONG_FILES = [
   'test/console/*.test.ts',
   'test/docs/{clone,deploy,npx,reference,snippets}.test.ts',
   'test/examples/{demo,examples,import-page}.test.ts',
-  'test/grpc/{abuse,h2spec}.test.ts',
+  'test/grpc/{abuse,cancels,h2spec}.test.ts',
   'test/grpc/clients/{clients,idle}.test.ts',
   'test/http/schemathesis.test.ts',
   'test/observe/traces.test.ts',

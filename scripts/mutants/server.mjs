@@ -233,6 +233,14 @@ export const SERVER_MUTANTS = [
     ['test/search/abandoned.test.ts', '-t', 'HTTP connections that end'],
   ),
 
+  mutant(
+    'a connection is ended by what its client cancels',
+    'src/grpc/connections.ts',
+    'this.#lostBytes += unsentBytes;',
+    '',
+    ['test/grpc/cancels.test.ts'],
+  ),
+
   // Time.
   mutant(
     'a gRPC message that stops arriving is never refused',

@@ -39,7 +39,7 @@ export class AccessControl implements Policy {
       get isClosing() {
         return connection.isClosing;
       },
-      noteReset: () => connection.noteReset(),
+      noteReset: (unsentBytes) => connection.noteReset(unsentBytes),
       begin: (path, headers, rawHeaders) => {
         const method = this.#methodOf(path);
         const keyRefusal = (): VectordError | undefined =>

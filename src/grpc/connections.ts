@@ -9,7 +9,7 @@ import type { Accepted } from '../engine/acceptor.js';
 import type { CloseReason } from '../observe/connection-stats.js';
 import type { CallLifecycle } from './call-lifecycle.js';
 import type { CallKind, OpenCalls } from './open-calls.js';
-import { MAX_HEADER_BYTES } from './transport/server.js';
+import { MAX_HEADER_BYTES, MAX_SESSION_MEMORY_MIB } from './transport/server.js';
 
 /**
  * What a connection without a key may send at once, and in each second, that is neither call nor
@@ -25,6 +25,21 @@ const FIRST_WINDOW_BYTES = 65_535;
 
 /** Calls that a connection without a key may reset between two checks (CVE-2023-44487). */
 const MAX_RESETS_WITHOUT_KEY = 32;
+
+/**
+ * What resets cost a connection until it ends with an error, for which clients give up its other
+ * calls, too. Node keeps of its memory what had not been sent of an answer when its call was reset,
+ * and nghttp2 counts resets: so many at once, and then so many a second, where Node.js 20 can set no
+ * other numbers. Sooner a client is told to go on over another connection.
+ */
+const MAX_LOST_BYTES = (MAX_SESSION_MEMORY_MIB * 1024 * 1024) / 4;
+const FIXED_RESETS = process.versions.node.startsWith('20.')
+  ? { atOnce: 1_000, perSecond: 33, onTheirWay: 256 }
+  : undefined;
+/** How long a client may take to hear that. */
+const MOVE_MS = 10_000;
+/** The last stream that it is told is answered: any that it has begun by then. */
+const ANY_STREAM = 2 ** 31 - 1;
 
 /**
  * Frames that may wait to be written to a connection without a key: a client that asks and does
@@ -121,6 +136,10 @@ export class Connection implements LimitedConnection {
   #keyedCalls = 0;
   #refusals = 0;
   #resets = 0;
+  /** Less what each second allows, the calls that may have been reset, and those that have been. */
+  readonly #recent = { calls: 0, resets: 0 };
+  #lostBytes = 0;
+  #movesSinceMs = Infinity;
   #messageBytes = 0;
   #receivedBytes = 0;
   #sentBytes = 0;
@@ -149,7 +168,9 @@ export class Connection implements LimitedConnection {
   begin(call: CallLifecycle): void {
     this.requests += 1;
     this.#calls += 1;
+    this.#recent.calls += 1;
     this.#hasCalled = true;
+    this.#moveInTime();
     if (call.refusal !== undefined) this.#refusals += 1;
     this.#openCalls.add(call);
     this.all.calls.begin(call.hasKey ? 'keyed' : 'open');
@@ -178,11 +199,33 @@ export class Connection implements LimitedConnection {
     this.session.setLocalWindowSize(KEYED_WINDOW_BYTES);
   }
 
-  noteReset(): void {
+  noteReset(unsentBytes: number): void {
     if (this.session.destroyed) return;
     this.requests += 1;
     this.#resets += 1;
+    this.#recent.resets += 1;
+    this.#lostBytes += unsentBytes;
+    this.#moveInTime();
     if (!this.hasKey && this.#resets > MAX_RESETS_WITHOUT_KEY) this.#close('resets');
+  }
+
+  /** Has the client go on over another connection in time: this one takes no new calls then. */
+  #moveInTime(): void {
+    if (this.#movesSinceMs !== Infinity) return;
+    if (this.#lostBytes <= MAX_LOST_BYTES && !this.#nearsFixedResets) return;
+    this.#movesSinceMs = performance.now();
+    this.session.goaway(constants.NGHTTP2_NO_ERROR, ANY_STREAM);
+  }
+
+  /**
+   * The reset of a call that has just been answered is counted by nghttp2 alone: where there are
+   * others, any call may have been reset.
+   */
+  get #nearsFixedResets(): boolean {
+    if (FIXED_RESETS === undefined) return false;
+    const { atOnce, perSecond, onTheirWay } = FIXED_RESETS;
+    const { calls, resets } = this.#recent;
+    return resets > perSecond && Math.max(calls, resets) > atOnce - onTheirWay;
   }
 
   /**
@@ -214,9 +257,13 @@ export class Connection implements LimitedConnection {
     this.#receivedBytes = bytesRead;
     this.#sentBytes = bytesWritten;
     this.#resets = 0;
+    const allowed = seconds * (FIXED_RESETS?.perSecond ?? 0);
+    this.#recent.calls = Math.max(0, this.#recent.calls - allowed);
+    this.#recent.resets = Math.max(0, this.#recent.resets - allowed);
+    const hasMoved = nowMs - this.#movesSinceMs > MOVE_MS;
     if (!this.hasKey && this.#idleBytes > MAX_IDLE_BYTES) this.#close('idle_frames');
     else if (!this.hasKey && this.#unreadFrames > MAX_UNREAD_FRAMES) this.#close('timeout');
-    else if (nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
+    else if (hasMoved || nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
     else this.#ping(nowMs, received);
   }
 

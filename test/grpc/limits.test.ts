@@ -396,7 +396,8 @@ describe('calls that are reset', () => {
   test('a client may reset calls and open others at once', async () => {
     const own = new Connection(server.grpc);
     expect(await own.call('SearchPoints', headers, message)).toBe(status.OK);
-    for (let round = 0; round < 8; round += 1) {
+    // After more than these a client is told to go on over another connection, on Node.js 20.
+    for (let round = 0; round < 3; round += 1) {
       const open = Array.from({ length: 100 }, () => own.open('SearchPoints', headers));
       await own.settled();
       for (const { stream } of open) stream.close(constants.NGHTTP2_CANCEL);

@@ -16,8 +16,8 @@ export interface ConnectionPolicy {
   readonly isClosing: boolean;
   /** A call has begun: its headers have come, and nothing else of it. */
   begin(path: string, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): CallPolicy;
-  /** A call of this connection was reset by its client. */
-  noteReset(): void;
+  /** A call of this connection was reset by its client, when so much of its answer was not sent. */
+  noteReset(unsentBytes: number): void;
 }
 
 /** The functions that hear of bytes may throw a ServerError, which then is the answer. */

@@ -30,9 +30,9 @@ const MAX_CONCURRENT_STREAMS = 256;
 
 /**
  * What node keeps for one connection, in MiB: the state of its streams, their headers, and frames
- * that wait to be written. Beyond it new streams are refused. The bytes of messages do not count.
+ * that wait to be written. Beyond it new streams are refused, and after some the connection ends.
  */
-const MAX_SESSION_MEMORY_MIB = 16;
+export const MAX_SESSION_MEMORY_MIB = 16;
 
 /** The most that the headers of a call take. */
 export const MAX_HEADER_BYTES = 16 * 1024;
@@ -147,7 +147,7 @@ export class TransportServer {
     // end with it.
     if (stream.destroyed || connection.isClosing) {
       stream.on('error', () => undefined);
-      connection.noteReset();
+      connection.noteReset(0);
       return;
     }
     const { type } = parse(headers['content-type'] ?? '');
@@ -161,7 +161,8 @@ export class TransportServer {
     const method = this.#methods.get(path);
     const call = new Call(stream, headers, connection.begin(path, headers, rawHeaders), this.#pool);
     stream.once('close', () => {
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) connection.noteReset();
+      const { rstCode, writableLength } = stream;
+      if (rstCode !== constants.NGHTTP2_NO_ERROR) connection.noteReset(writableLength);
     });
     if (method !== undefined) call.start(method, this.options.messageLimit);
     else call.fail(new ServerError(Status.UNIMPLEMENTED, `There is no method ${path}`));
