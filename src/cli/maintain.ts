@@ -1,7 +1,8 @@
 // What `check`, `backup`, `restore` and `repair` do. What is found goes to the standard output; how
 // far the work is, and why it failed, to the standard error.
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { nodeFile } from '../config/data-folder.js';
 import {
   backupFolder,
   checkFolder,
@@ -92,7 +93,19 @@ function present(folder: string, what = 'folder', remedy = ''): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return path;
     throw new StartError(`there is no ${what} ${path}${remedy}`);
   }
+  if (existsSync(nodeFile(path))) throw isOfNode(path);
   return path;
+}
+
+/** The points of a node of a cluster are in a folder below its own. */
+function isOfNode(path: string): StartError {
+  const shard = readdirSync(path).find((name) => /^shard-\d+$/.test(name));
+  return new StartError(
+    `the folder ${path} is that of a node of a cluster: ` +
+      (shard === undefined
+        ? 'it has no points'
+        : `its points are in ${join(path, shard)}, name that (DATA_PATH for \`backup\`)`),
+  );
 }
 
 /** Why the work failed, with the exit code of the reason. */

@@ -1,4 +1,12 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { Random } from '../support/random.js';
@@ -55,6 +63,27 @@ test('a backup into a folder that holds something is refused with 1, and one of 
     stderr: `vectord restore failed: there is no folder ${missing}\n`,
   });
   expect(readdirSync(folder).toSorted()).toEqual(['data', 'keys.json']);
+});
+
+test('the folder of a node of a cluster is refused with 1, and that of its points is named', async () => {
+  const points = join(dataPath, 'shard-1');
+  await writeSome(points, random);
+  writeFileSync(join(dataPath, 'node.json'), '{"cluster":"vectord","node":"x"}\n');
+  for (const args of [
+    ['backup', backupPath],
+    ['check'],
+    ['repair', dataPath, '--into', backupPath],
+  ]) {
+    const { code, stderr } = await runCommand(dataPath, ...args);
+    expect(stderr).toContain(
+      `${dataPath} is that of a node of a cluster: its points are in ${points}`,
+    );
+    expect(code).toBe(1);
+  }
+  expect((await runCommand(points, 'backup', backupPath)).code).toBe(0);
+  rmSync(points, { recursive: true });
+  mkdirSync(`${points}.copy`);
+  expect((await runCommand(dataPath, 'check')).stderr).toContain('it has no points');
 });
 
 test('a backup into the data folder itself is refused with 1', async () => {
