@@ -14,6 +14,7 @@ import { LogCheck } from './replica/log-check.js';
 import type { LoopPlace } from './loop-points.js';
 import { shardOfNode, type ClusterMap } from './map/map.js';
 import { ENVELOPE_BYTES } from './nats/message.js';
+import { serversOf } from './nats/login.js';
 import { Nats } from './nats/nats.js';
 import { isStore, NodeFile } from './map/node-file.js';
 import { NodeState, ReplicaState } from './voting/node-state.js';
@@ -60,7 +61,8 @@ export class ClusterNode {
   static async open(config: Config, dataPath: string, logger: Logger): Promise<ClusterNode> {
     const file = NodeFile.open(dataPath, config.clusterName);
     // Once for all connections of the process: credentials that are wrong end a start.
-    await Nats.try(config);
+    const servers = serversOf(config.clusterUrls ?? []);
+    await Nats.try(config, (reason) => logger.warn({ servers, reason }, 'waiting for NATS'));
     const nats = await Nats.connect(config);
     try {
       if (nats.versionFault !== undefined) logger.warn(nats.versionFault);

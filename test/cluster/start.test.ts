@@ -3,6 +3,7 @@ import { connect } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
@@ -199,6 +200,26 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     onTestFinished(async () => await other.end());
     const env = { ...newNode().env, CLUSTER_URL: `nats://${other.addresses[0]}` };
     await expectRefusal(new Vectord(env), 1, reason);
+  });
+
+  test('a node says at once which servers it waits for, and starts once one is there', async () => {
+    const users = [{ user: 'node', password: 'secret' }];
+    const options = { count: 1, settings: { authorization: { users } } } as const;
+    const other = await Servers.start(findNatsServer() ?? '', makeTemporaryFolder(), options);
+    onTestFinished(async () => await other.end());
+    await other.kill(0);
+    const [address = ''] = other.addresses;
+    const vectord = new Vectord({ ...newNode().env, CLUSTER_URL: `nats://node:secret@${address}` });
+    await vectord.until(() => /waiting for NATS/.test(vectord.stderr));
+    expect(vectord.stderr).toContain(`nats://${address}`);
+    expect(vectord.stderr).toContain('no NATS server of CLUSTER_URL takes a connection: ');
+    // The next line comes after ten seconds, whatever is tried until then.
+    await sleep(1_000);
+    expect(vectord.stderr.match(/waiting for NATS/g)).toHaveLength(1);
+    expect(vectord.stderr).not.toContain('secret');
+    other.run(0);
+    await vectord.until(() => /^ready$/m.test(vectord.stdout));
+    expect(await vectord.stop()).toEqual({ code: 0, signal: null });
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { jetstream, jetstreamManager, type JetStreamClient } from '@nats-io/jetstream';
 import { Kvm, type KV } from '@nats-io/kv';
 import {
+  AuthorizationError,
   connect,
   type ConnectionOptions,
   type Msg,
@@ -21,6 +22,9 @@ const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
 const LEAST_MAX_PAYLOAD = 64 * 1024;
 
 const CONNECT_MS = 2_000;
+const RETRY_MS = 250;
+/** A start that waits for a server says so this often. */
+const WAITING_LINE_MS = 10_000;
 
 /** An operation on streams or on the map takes no longer, or fails; so does a question to a node. */
 const REQUEST_MS = 2_000;
@@ -54,16 +58,28 @@ export class Nats {
   }
 
   /**
-   * Connects to a server of CLUSTER_URL; `waits` until one is there, or fails. Throws a StartError where
-   * it takes no connection.
+   * Looks whether a server of CLUSTER_URL takes a connection; with `onWait` until one does, which is told
+   * why none does, at once and every ten seconds. Throws a StartError where it gives up, as where servers
+   * refuse the credentials twice: one that is busy may not get them in time.
    */
-  static async try(config: NatsSettings, waits = true): Promise<void> {
-    const options = { ...optionsOf(config), waitOnFirstConnect: waits };
-    const connection = await connect(options).catch((error: unknown) => {
-      const reason = `no NATS server of CLUSTER_URL takes a connection: ${messageOf(error)}`;
-      throw new StartError(reason, undefined, { cause: error });
-    });
-    await connection.close();
+  static async try(config: NatsSettings, onWait?: (reason: string) => void): Promise<void> {
+    const options = { ...optionsOf(config), waitOnFirstConnect: false };
+    let tellAtMs = -Infinity;
+    for (let refusals = 0; ; await sleep(RETRY_MS)) {
+      try {
+        const connection = await connect(options);
+        return await connection.close();
+      } catch (error) {
+        refusals = error instanceof AuthorizationError ? refusals + 1 : 0;
+        const reason = `no NATS server of CLUSTER_URL takes a connection: ${messageOf(error)}`;
+        if (onWait === undefined || refusals > 1) {
+          throw new StartError(reason, undefined, { cause: error });
+        }
+        if (performance.now() < tellAtMs) continue;
+        onWait(reason);
+        tellAtMs = performance.now() + WAITING_LINE_MS;
+      }
+    }
   }
 
   /**
@@ -260,7 +276,7 @@ function optionsOf(settings: NatsSettings): ConnectionOptions {
     servers: serversOf(clusterUrls),
     name: 'vectord',
     maxReconnectAttempts: -1,
-    reconnectTimeWait: 250,
+    reconnectTimeWait: RETRY_MS,
     // A server that is suspended still accepts connections, but never answers.
     timeout: CONNECT_MS,
     pingInterval: 1_000,

@@ -19,7 +19,7 @@ export async function readStatus(
   cluster: string,
   logger: Logger,
 ): Promise<ClusterStatus> {
-  await Nats.try(settings, false);
+  await Nats.try(settings);
   const nats = await Nats.connect(settings);
   try {
     const map = await readMap(nats, cluster);
