@@ -646,6 +646,13 @@ export const CLUSTER_MUTANTS = [
     ['test/cluster/packets.test.ts', '-t', 'who closes'],
   ),
   mutant(
+    'a node takes the place of one that runs',
+    `${CLUSTER}/map/join.ts`,
+    'if (report === undefined && nats.isConnected) return;',
+    'if (nats.isConnected) return;',
+    ['test/cluster/seed.test.ts', '-t', 'by the id of the lost node'],
+  ),
+  mutant(
     'a new cluster takes the stream that is left of another',
     `${CLUSTER}/map/join.ts`,
     'if (state.last_seq > 0) throw',

@@ -12,8 +12,9 @@ import { warnOfMisspelled } from './read-settings.js';
 /** The client of NATS keeps the socket of a server that is silent, and with it the process. */
 const EXIT_MS = 500;
 
-/** The first column of numbers; left out where there is one shard. */
+/** The first columns of numbers; the first of all is left out where there is one shard. */
 const SHARD_COLUMN = 4;
+const PORT_COLUMN = 4;
 
 /** Prints how the cluster of CLUSTER_URL is; answers the exit code. */
 export async function clusterStatus(asJson: boolean): Promise<number> {
@@ -68,7 +69,26 @@ function statusLines({ cluster, dimension, replicas, nats, shards }: ClusterStat
     ...shards.flatMap(({ shard, nodes }) => nodes.map((node) => nodeRow(node, shard))),
   ];
   const shown = isOne ? table.map((row) => row.toSpliced(SHARD_COLUMN, 1)) : table;
-  return [...tableLines(head), '', ...tableLines(shown, SHARD_COLUMN)];
+  const places = [
+    ['NODE', 'HOST', 'VERSION', 'STATE', 'HTTP', 'GRPC', 'POINTS'],
+    ...shards.flatMap(({ nodes }) => nodes.map(placeRow)),
+  ];
+  return [
+    ...tableLines(head),
+    '',
+    ...tableLines(places, PORT_COLUMN),
+    '',
+    ...tableLines(shown, SHARD_COLUMN),
+  ];
+}
+
+/** Where to find a node. One that starts has no open ports yet. */
+function placeRow({ node, report }: NodeStatus): string[] {
+  if (report === undefined) return [node, ...Array<string>(6).fill('-')];
+  const { host, version, state, httpPort, grpcPort, points } = report;
+  const open = [httpPort, grpcPort].map(String);
+  const numbers = httpPort === 0 ? ['-', '-', '-'] : [...open, formatCount(points)];
+  return [node, host, version, state, ...numbers];
 }
 
 function streamRows(label: string, stream: StreamStatus | undefined): string[][] {

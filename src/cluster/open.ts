@@ -17,6 +17,7 @@ import { ENVELOPE_BYTES } from './nats/message.js';
 import { serversOf } from './nats/login.js';
 import { Nats } from './nats/nats.js';
 import { isStore, NodeFile } from './map/node-file.js';
+import { answerAs, type NodeNews } from './map/node-reports.js';
 import { NodeState, ReplicaState } from './voting/node-state.js';
 import { Questions } from './voting/questions.js';
 import { othersOfEachMajority } from './voting/quorum.js';
@@ -27,11 +28,19 @@ import { StreamWatch } from './nats/stream-watch.js';
 import { subjects } from './nats/subjects.js';
 import { Trim } from './replica/trim.js';
 
+const WAITING: NodeNews = { state: 'starting', reason: 'it waits for the cluster' };
+
 const STATE_NAMES = {
   [ReplicaState.Following]: 'following',
   [ReplicaState.Behind]: 'behind',
   [ReplicaState.Stopped]: 'stopped',
 } as const;
+
+/** Of the interfaces of this node. */
+interface Ports {
+  readonly http: number;
+  readonly grpc: number;
+}
 
 /** The side of a node that all its event loops share. */
 export class ClusterNode {
@@ -42,6 +51,8 @@ export class ClusterNode {
   #reporter: Reporter | undefined;
   #follower: Follower | undefined;
   #watch: StreamWatch | undefined;
+  #seeding: Seeding | undefined;
+  #running: { readonly engine: Engine; readonly ports: Ports } | undefined;
 
   private constructor(
     private readonly nats: Nats,
@@ -67,8 +78,13 @@ export class ClusterNode {
     try {
       if (nats.versionFault !== undefined) logger.warn(nats.versionFault);
       nats.checkMaxPayload();
+      let node: ClusterNode | undefined;
+      // Before it takes its place: nobody is to take it meanwhile.
+      answerAs(nats, config.clusterName, file.node, () =>
+        node === undefined ? WAITING : node.#news(),
+      );
       const map = await joinCluster(nats, config, file, logger);
-      const node = new ClusterNode(nats, config, map, file, dataPath, logger);
+      node = new ClusterNode(nats, config, map, file, dataPath, logger);
       await node.#findLog();
       return node;
     } catch (error) {
@@ -128,7 +144,8 @@ export class ClusterNode {
   }
 
   /** Keeps the replica up with its stream from now on. */
-  follow(engine: Engine): void {
+  follow(engine: Engine, ports: Ports): void {
+    this.#running = { engine, ports };
     const { nats, file, folder, logger } = this;
     const { clusterName: cluster } = this.config;
     const { shard, replica, replicas, incarnation } = this.place;
@@ -195,6 +212,26 @@ export class ClusterNode {
     };
   }
 
+  /** What it tells whoever asks it. */
+  #news(): NodeNews {
+    const needsPoints = this.file.needsLog;
+    if (this.#running === undefined) {
+      const reason = needsPoints
+        ? `it fetches the points of another node: ${this.#seeding?.fault ?? 'they are on their way'}`
+        : 'it opens its points';
+      return { state: 'starting', reason, needsPoints };
+    }
+    const { engine, ports } = this.#running;
+    return {
+      state: STATE_NAMES[this.#state.replica],
+      reason: this.#follower?.fault ?? '',
+      points: engine.status().points,
+      httpPort: ports.http,
+      grpcPort: ports.grpc,
+      needsPoints,
+    };
+  }
+
   /** Follows no more. The engine is closed next: what it still has may wait in it. */
   stop(): void {
     for (const part of this.#parts) part.close();
@@ -217,7 +254,8 @@ export class ClusterNode {
       if (replicas === 1) throw lostForGood(folder);
       file.loseLog(replica);
       const place = { cluster, shard, replica };
-      await new Seeding(nats, this.#questions(), place, file, folder, logger).run();
+      this.#seeding = new Seeding(nats, this.#questions(), place, file, folder, logger);
+      await this.#seeding.run();
     }
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     syncFolder(this.dataPath);

@@ -74,7 +74,7 @@ export async function start(
     const decoder = new DecoderThread(rulesOf(config, engine));
     const used = new SharedCount();
     const inflight = budgetOf(config, used.memory);
-    cluster?.follow(engine);
+    cluster?.follow(engine, { http: ports.http.port, grpc: ports.grpc.port });
     const settings = {
       config: { ...config, dataPath: storePath },
       keys: keys.list,

@@ -375,10 +375,11 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     await publish({ change: changeOf(engine) });
     await publish(content, 0, encode);
     await publish({ change: changeOf(engine) });
-    follow();
+    const follower = follow();
     await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Stopped);
     expect(engine.position.sequence).toBe(1);
     expect(log()).toContain(reason);
+    expect(follower.fault).toContain(reason);
     expect(log()).toContain('the replica of this node has stopped');
   });
 

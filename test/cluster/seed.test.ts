@@ -1,6 +1,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -34,6 +35,9 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       const starting = cluster.run(2);
       const isStarted = await Promise.race([starting.then(() => true), sleep(8_000, false)]);
       expect(isStarted).toBe(false);
+      expect((await cluster.status([], { CLUSTER_NAME: CLUSTER })).stdout).toMatch(
+        /^node \S+ on \S+ starts: it fetches the points of another node: too few other nodes answer/m,
+      );
       await cluster.run(1);
       await starting;
       expect(cluster.nodes[2]?.log()).toContain('this node has no points yet: trying again');
@@ -155,7 +159,7 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
     async () => {
       const opened = await openThreeNodes();
       const { cluster, clients } = opened;
-      // The lost node is not lost: it goes on beside the one that takes its place.
+      // The lost node is not lost: it stands still, and then goes on beside the one that takes its place.
       const lost = cluster.node(2);
       const { node: id } = contentOf(lost.dataPath);
       const fresh = join(makeTemporaryFolder(), 'data');
@@ -168,17 +172,23 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       await expect(start({ CLUSTER_REPLACES: 'nobody' })).rejects.toThrow(
         'CLUSTER_REPLACES is nobody',
       );
+      await expect(start({ CLUSTER_REPLACES: id })).rejects.toThrow(
+        `CLUSTER_REPLACES is ${id}, but that node runs on ${hostname()} and answers`,
+      );
+      await expectWhole(opened, POINTS);
+      process.kill(lost.pid, 'SIGSTOP');
       const replacing = await start({ CLUSTER_REPLACES: id });
+      process.kill(lost.pid, 'SIGCONT');
       const those = clientsOf([replacing]).slice(0, 1);
       const sound = { ...opened, clients: [...clients.slice(0, 2), ...those.map(({ v1 }) => v1)] };
-      await expectWhole(sound, POINTS);
-      // The replicas of other nodes answer.
-      expect(await clients[2]?.count()).toBe(POINTS + 3);
+      await expectWhole(sound, POINTS + 3);
       await expect
         .poll(async () => await readinessOf(lost), PATIENCE)
         .toContain('the replica of this node has stopped');
+      // The replicas of other nodes answer.
+      expect(await clients[2]?.count()).toBe(POINTS + 6);
       expect(lost.log()).toContain('another node has the place');
-      await expectWhole(sound, POINTS + 3);
+      await expectWhole(sound, POINTS + 6);
       await lost.stop();
       await expect(cluster.run(2)).rejects.toThrow('a node that is not in the cluster');
       // The id is in the map no more.
@@ -190,7 +200,7 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       // The setting does no harm to the node that has the place.
       await replacing.stop();
       await start(again);
-      await expectWhole({ ...sound, clients: clients.slice(0, 2) }, POINTS + 6);
+      await expectWhole({ ...sound, clients: clients.slice(0, 2) }, POINTS + 9);
     },
     TIMEOUT_MS,
   );

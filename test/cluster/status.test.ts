@@ -1,10 +1,12 @@
 import { jetstream } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
+import { hostname } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { subjects } from '../../src/cluster/nats/subjects.js';
 import type { ClusterStatus, ShardStatus } from '../../src/cluster/status/model.js';
+import { VERSION } from '../../src/config/version.js';
 import { Question } from '../../src/gen/vectord/cluster/v1/cluster.js';
-import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
+import { clientsOf, contentOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { Vectord } from '../support/vectord.js';
 
 const TIMEOUT_MS = 90_000;
@@ -69,6 +71,11 @@ describe.skipIf(HAS_NO_NATS)(
         expect(stdout).toMatch(
           new RegExp(`^${node}  yes  +same  +has space  +\\d  +2  +0  +0$`, 'm'),
         );
+      }
+      for (const { dataPath, http, grpc } of cluster.nodes) {
+        const ports = [new URL(http).port, grpc.split(':').at(-1)].join('  +');
+        const place = `${hostname()}  +${VERSION}  +following  +${ports}  +2`;
+        expect(stdout).toMatch(new RegExp(`^${contentOf(dataPath).node}  ${place}$`, 'm'));
       }
       expect(stdout).toMatch(/\nall is well\n$/);
     });

@@ -5,6 +5,7 @@ import type { Logger } from '../../observe/logger.js';
 import { MapStore, shardOfNode, type ClusterMap } from './map.js';
 import type { Nats } from '../nats/nats.js';
 import type { NodeFile } from './node-file.js';
+import { askNode } from './node-reports.js';
 import { describeMissing, enter, isFull, newMap } from './placement.js';
 import { createStream, natsReplicas, streamFault } from '../nats/stream.js';
 import { subjects } from '../nats/subjects.js';
@@ -33,6 +34,7 @@ export async function joinCluster(
   const joined = await patiently(
     async () => {
       const known = await store.read();
+      await refuseRunning(known?.map, nats, config, file);
       const map = enter(known?.map ?? newMap(config), config, file);
       const made = isFull(map) ? await withStreams(map, nats, config) : map;
       if (made !== known?.map) await store.write(made, known?.revision);
@@ -50,6 +52,25 @@ export async function joinCluster(
   );
   if (fault !== undefined) logger.warn(fault);
   return joined;
+}
+
+/** Throws a StartError where the node whose place this one is to take runs: it would be thrown out. */
+async function refuseRunning(
+  map: ClusterMap | undefined,
+  nats: Nats,
+  { clusterName: cluster, clusterReplaces: lost }: Config,
+  { node }: NodeFile,
+): Promise<void> {
+  if (map === undefined || lost === undefined) return;
+  if (shardOfNode(map, lost) === undefined || shardOfNode(map, node) !== undefined) return;
+  const report = await askNode(nats, cluster, lost);
+  if (report === undefined && nats.isConnected) return;
+  if (report === undefined) throw new Error('no NATS server is connected');
+  throw new StartError(
+    `CLUSTER_REPLACES is ${lost}, but that node runs on ${report.host} and answers, expected the id of one ` +
+      'that is lost: `vectord cluster status` says which does not answer. To replace this one, stop it ' +
+      'first for good; else unset CLUSTER_REPLACES',
+  );
 }
 
 /** The map of a cluster whose streams are there: they are made once, and never again. */

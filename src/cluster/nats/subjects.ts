@@ -10,6 +10,8 @@ export const subjects = {
     replica === undefined
       ? `${cluster}.${shard}.questions`
       : `${cluster}.${shard}.questions.${replica}`,
+  /** A node is asked here how it is, whatever its replica does. */
+  node: (cluster: string, node: string) => `${cluster}.node.${node}`,
   /** Who needs a copy of the data folder of a replica asks here. */
   seeds: (cluster: string, shard: number, replica: number) =>
     `${cluster}.${shard}.seeds.${replica}`,

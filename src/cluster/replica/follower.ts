@@ -133,6 +133,8 @@ export class Follower {
   #last: Taken | undefined;
   #strayLineAtMs = -Infinity;
   #cutOff: string | undefined;
+  /** Why the stream was last not followed, until a message is applied again. */
+  #fault: string | undefined;
   /** Behind which message one is missing, since when, and how, once that is long. */
   #missing: { sequence: number; sinceMs: number; lost?: string } | undefined;
   /** The last message of the stream, as far as is known; undefined while it is not followed. */
@@ -163,6 +165,12 @@ export class Follower {
   get cutOff(): string | undefined {
     const { sequence, lost } = this.#missing ?? {};
     return this.#cutOff ?? (sequence === this.engine.position.sequence ? lost : undefined);
+  }
+
+  /** Why the replica does not follow its stream, if it does not and there is a reason. */
+  get fault(): string | undefined {
+    if (this.state.replica === ReplicaState.Following) return undefined;
+    return this.#stopped?.message ?? this.#fault;
   }
 
   /** Stops for good, for a reason that is no message. */
@@ -200,6 +208,7 @@ export class Follower {
             'the replica does not follow its stream: it tries again',
           );
         lastReason = reason;
+        this.#fault = reason;
       }
       await this.#settle();
       this.#isRefused = false;
@@ -437,6 +446,7 @@ export class Follower {
 
   #onApplied(taken: Taken, { sender, isVoid: isLate, stray }: Effect, outcome: Outcome): void {
     this.#last = taken;
+    this.#fault = undefined;
     if (stray !== undefined) this.#onStray(taken, stray);
     this.#applied.note();
     this.#judge();

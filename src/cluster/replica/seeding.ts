@@ -39,6 +39,7 @@ export class Seeding {
   /** The number under which the log is said to be lost. */
   #said: number | undefined;
   #endSaying: (() => Promise<void>) | undefined;
+  #fault: string | undefined;
 
   /**
    * @param others questions to enough others to include a member of each majority
@@ -52,6 +53,11 @@ export class Seeding {
     private readonly folder: string,
     private readonly logger: Logger,
   ) {}
+
+  /** Why the last try has failed; undefined while a copy is fetched. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
 
   /**
    * Resolves once the replica has a log; tries for as long as that takes. Rejects with a StartError where
@@ -69,11 +75,9 @@ export class Seeding {
         return this.#fallSilent();
       } catch (error) {
         if (error instanceof StartError) throw error;
+        this.#fault = messageOf(error);
         if (performance.now() - toldAtMs >= WAITING_LINE_MS) {
-          this.logger.warn(
-            { reason: messageOf(error) },
-            'this node has no points yet: trying again',
-          );
+          this.logger.warn({ reason: this.#fault }, 'this node has no points yet: trying again');
           toldAtMs = performance.now();
         }
       }
@@ -95,6 +99,7 @@ export class Seeding {
             '`vectord cluster status`, and their logs',
         ),
       );
+    this.#fault = undefined;
     const copied = `${this.folder}.copy`;
     const { cluster, shard } = this.place;
     // If a copy fails, the next one is asked.
@@ -120,7 +125,12 @@ export class Seeding {
       if (incarnation > 0) this.#say(incarnation);
       const others = await this.others
         .tellLost({ replica, incarnation })
-        .catch(because('too few other nodes answer: start them'));
+        .catch(
+          because(
+            'too few other nodes answer: start them; if most have lost their points, docs/CLUSTER.md says ' +
+              'how to make a new cluster of what is left',
+          ),
+        );
       const { incarnations } = this.others;
       const known = incarnations[replica] ?? 0;
       // A fresh folder lacks what the lost one had noted of the others.

@@ -1,3 +1,5 @@
+import type { NodeReport } from '../../gen/vectord/cluster/v1/cluster.js';
+
 /** The state of a cluster, as seen from outside. */
 export interface ClusterStatus {
   readonly cluster: string;
@@ -47,8 +49,10 @@ export interface NodeStatus {
   readonly node: string;
   /** Its place in the list of the replicas of the shard. */
   readonly replica: number;
-  /** Undefined where it does not answer. */
+  /** Where its replica is; undefined where that does not answer, as while the node starts. */
   readonly answer: ReplicaAnswer | undefined;
+  /** What it tells of itself; undefined where it does not answer. */
+  readonly report: NodeReport | undefined;
 }
 
 export interface ReplicaAnswer {

@@ -27,6 +27,17 @@ const STREAM: StreamStatus = {
   lastSequence: 9,
 };
 
+const REPORT = {
+  version: '0.1.0',
+  host: 'db',
+  httpPort: 3_000,
+  grpcPort: 50_051,
+  points: 9,
+  state: 'following',
+  reason: '',
+  needsPoints: false,
+};
+
 type Answers = readonly (Partial<ReplicaAnswer> | undefined)[];
 
 function shardOf(answers: Answers, more: Partial<ShardStatus> = {}): ShardStatus {
@@ -34,6 +45,7 @@ function shardOf(answers: Answers, more: Partial<ShardStatus> = {}): ShardStatus
     node: `node-${replica}`,
     replica,
     answer: answer && { ...WELL, ...answer },
+    report: answer && REPORT,
   }));
   return { shard: 0, stream: STREAM, nodes, ...more };
 }
@@ -50,14 +62,14 @@ test('nothing is wrong with a cluster that is well', () => {
 });
 
 test.each([
-  ['lacks messages', [{}, {}, { lacks: 3 }], 'node node-2 lacks 3 of the messages'],
-  ['has lost the stream', [{}, {}, { sequence: 11 }], 'node node-2 is 2 messages ahead of'],
-  ['has another history', [{}, {}, { history: 'other' }], 'node node-2 has another history'],
-  ['has a full disk', [{}, { isFull: true }, {}], 'the disk of node node-1 is full'],
+  ['lacks messages', [{}, {}, { lacks: 3 }], 'node node-2 on db lacks 3 of the messages'],
+  ['has lost the stream', [{}, {}, { sequence: 11 }], 'node node-2 on db is 2 messages ahead of'],
+  ['has another history', [{}, {}, { history: 'other' }], 'node node-2 on db has another history'],
+  ['has a full disk', [{}, { isFull: true }, {}], 'the disk of node node-1 on db is full'],
   [
     'has a wrong clock',
     [{}, {}, { isClockOff: true }],
-    'the clock of node node-2 differs by more than',
+    'the clock of node node-2 on db differs by more than',
   ],
   ['is silent', [undefined, {}, {}], 'node node-0 does not answer'],
 ] as const)('a node is named that %s', (_, answers, problem) => {
@@ -66,6 +78,48 @@ test.each([
   expect(problemsIn([shardOf([{}, {}, {}]), shardOf(answers, { shard: 1 })])).toEqual([
     expect.stringContaining(named),
   ]);
+});
+
+test.each([
+  [
+    'has stopped',
+    { state: 'stopped', reason: 'message 7 cannot be read' },
+    'has stopped, because message 7 cannot be read: it takes no message until it is started again',
+  ],
+  [
+    'does not follow',
+    { state: 'behind', reason: 'the stream was made again' },
+    'lacks 3 of the messages of the stream and does not follow, because the stream was made again',
+  ],
+])('a node that %s tells why', (_, news, problem) => {
+  const shard = shardOf([{}, {}, { lacks: 3 }]);
+  const nodes = shard.nodes.map((node, at) =>
+    at === 2 ? { ...node, report: { ...REPORT, ...news } } : node,
+  );
+  expect(problemsIn([{ ...shard, nodes }])).toEqual([`node node-2 on db ${problem}`]);
+});
+
+test('where most have lost their points, the status names the way out, and advises nothing else', () => {
+  const shard = shardOf([{}, undefined, undefined]);
+  const fetching = { ...REPORT, state: 'starting', reason: 'it waits', needsPoints: true };
+  const nodes = shard.nodes.map((node) => (node.answer ? node : { ...node, report: fetching }));
+  const problems = problemsIn([{ ...shard, nodes }]);
+  expect(problems).toEqual([
+    'node node-1 on db starts: it waits',
+    'node node-2 on db starts: it waits',
+    expect.stringMatching(/^2 of 3 nodes have lost their points.*Make a new cluster of the points/),
+  ]);
+  // One alone fetches those of the others.
+  const one = shardOf([{}, {}, undefined]);
+  const others = one.nodes.map((node) => (node.answer ? node : { ...node, report: fetching }));
+  expect(problemsIn([{ ...one, nodes: others }])).toEqual(['node node-2 on db starts: it waits']);
+});
+
+test('a node is to be replaced only while enough others answer', () => {
+  expect(problemsIn([shardOf([{}, {}, undefined])]).join()).toContain('CLUSTER_REPLACES');
+  const problems = problemsIn([shardOf([{}, undefined, undefined])]);
+  expect(problems.join()).not.toContain('CLUSTER_REPLACES');
+  expect(problems.at(-1)).toMatch(/as each needs 2 others.*Make a new cluster of the points/);
 });
 
 test('a shard without a majority says what that means', () => {

@@ -1,7 +1,12 @@
+import { othersOfEachMajority } from '../voting/quorum.js';
 import type { ClusterStatus, NodeStatus, ShardStatus, StreamStatus } from './model.js';
 
 /** From half on it is trimmed of what all nodes have: more is kept for one that is away or behind. */
 const MOST_FILLED = 3 / 4;
+
+/** The way out where no node can fetch points. */
+const NEW_CLUSTER =
+  'Make a new cluster of the points that are left: docs/CLUSTER.md, "Make a new cluster of what is left"';
 
 /** What is wrong with a cluster, and what to do about it: a sentence for each, and none if all is well. */
 export function problemsOf({ nats, shards, replicas }: ClusterStatus): string[] {
@@ -35,12 +40,24 @@ function shardProblems(
     );
   }
   if (stream !== undefined) problems.push(...streamProblems(stream));
-  problems.push(...nodes.flatMap((node) => nodeProblems(node, stream, suffix)));
   const answering = nodes.filter(({ answer }) => answer !== undefined).length;
-  if (!isWaiting && answering <= replicas / 2) {
+  const needed = othersOfEachMajority(replicas);
+  const canReplace = answering >= needed;
+  problems.push(...nodes.flatMap((node) => nodeProblems(node, stream, suffix, canReplace)));
+  const lost = nodes.filter(({ report }) => report?.needsPoints).length;
+  if (lost > replicas - needed) {
+    problems.push(
+      `${lost} of ${replicas} nodes${suffix} have lost their points, and each needs those of ${needed} others ` +
+        `that have theirs: none gets any, however long it waits. ${NEW_CLUSTER}`,
+    );
+  } else if (!isWaiting && answering <= replicas / 2) {
     problems.push(
       `only ${answering} of ${replicas} nodes${suffix} answer: before most do, no write to them is ` +
-        'acknowledged and no strong read answered',
+        'acknowledged and no strong read answered. Start the others on the data folders that they had' +
+        (canReplace || replicas === 1
+          ? ''
+          : `. If these are lost for good, new nodes cannot take their places, as each needs ${needed} others ` +
+            `that answer. ${NEW_CLUSTER}`),
     );
   }
   return problems;
@@ -79,22 +96,35 @@ function streamProblems(stream: StreamStatus): string[] {
 }
 
 function nodeProblems(
-  { node: id, answer }: NodeStatus,
+  { node: id, answer, report }: NodeStatus,
   stream: StreamStatus | undefined,
   suffix: string,
+  canReplace: boolean,
 ): string[] {
-  const node = `${id}${suffix}`;
+  const host = report === undefined ? '' : ` on ${report.host}`;
+  const node = `${id}${suffix}${host}`;
+  if (report?.state === 'starting') return [`node ${node} starts: ${report.reason}`];
   if (answer === undefined) {
+    const replaced =
+      ', or, if that is lost, on a new one with CLUSTER_REPLACES set to this id, once it runs nowhere';
     return [
       `node ${node} does not answer: if it runs, its log says why; else start it on the data folder that ` +
-        'it had, or, if that is lost, on a new one with CLUSTER_REPLACES set to this id',
+        `it had${canReplace ? replaced : ''}`,
     ];
   }
   const { sequence, lacks, history, isFull, isClockOff } = answer;
   const problems: string[] = [];
-  if (lacks > 0) {
+  const because = report?.reason ? `, because ${report.reason}` : '';
+  if (report?.state === 'stopped') {
     problems.push(
-      `node ${node} lacks ${lacks} of the messages of the stream: it catches up, or its log says why not`,
+      `node ${node} has stopped${because}: it takes no message until it is started again`,
+    );
+  } else if (lacks > 0) {
+    problems.push(
+      `node ${node} lacks ${lacks} of the messages of the stream` +
+        (because === ''
+          ? ': it catches up, or its log says why not'
+          : ` and does not follow${because}`),
     );
   }
   const surplus = stream === undefined ? 0 : sequence - stream.lastSequence;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, StartError } from '../../core/start-error.js';
 import type { Logger } from '../../observe/logger.js';
 import { DamagedMap, MapStore, type ClusterMap, type ShardPlace } from '../map/map.js';
+import { askNode } from '../map/node-reports.js';
 import type { NatsSettings } from '../nats/login.js';
 import { Nats } from '../nats/nats.js';
 import { subjects } from '../nats/subjects.js';
@@ -50,11 +51,15 @@ async function readShard(
   const lookAtStream = async () => await readStream(nats, name, streamCreated);
   const before = await lookAtStream();
   const rollCall = new RollCall(nats, cluster, shard, nodes.length, logger);
+  const asking = nodes.map(async (node) => await askNode(nats, cluster, node));
   const answers = await rollCall.call(before?.lastSequence ?? 0);
+  const reports = await Promise.all(asking);
   return {
     shard,
     stream: await levelStream(lookAtStream),
-    nodes: nodes.map((node, replica) => ({ node, replica, answer: answers.get(replica) })),
+    nodes: nodes.map((node, replica) => {
+      return { node, replica, answer: answers.get(replica), report: reports[replica] };
+    }),
   };
 }
 

@@ -124,6 +124,24 @@ export interface Answer {
   position?: Position | undefined;
 }
 
+/** What a node tells of itself to whoever asks it by its id. */
+export interface NodeReport {
+  version: string;
+  /** The name of its machine. */
+  host: string;
+  /** 0 while they are not open. */
+  httpPort: number;
+  grpcPort: number;
+  /** Those of its replica. */
+  points: number;
+  /** What its replica does: "starting", "following", "behind" or "stopped". */
+  state: string;
+  /** Why it does not follow, or what its start waits for; empty where there is nothing to tell. */
+  reason: string;
+  /** Whether its points are lost, and it needs those of another node. */
+  needsPoints: boolean;
+}
+
 /** What a node whose replica needs a log asks another replica, for a copy of its data folder. */
 export interface SeedQuestion {
   /** Names the copy: the id of the node that fetches it, and how many logs it has lost. */
@@ -1070,6 +1088,129 @@ export const Answer: MessageFns<Answer> = {
             }
 
             message.position = Position.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseNodeReport(): NodeReport {
+  return { version: "", host: "", httpPort: 0, grpcPort: 0, points: 0, state: "", reason: "", needsPoints: false };
+}
+
+export const NodeReport: MessageFns<NodeReport> = {
+  encode(message: NodeReport, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.version !== "") {
+      writer.uint32(10).string(message.version);
+    }
+    if (message.host !== "") {
+      writer.uint32(18).string(message.host);
+    }
+    if (message.httpPort !== 0) {
+      writer.uint32(24).uint32(message.httpPort);
+    }
+    if (message.grpcPort !== 0) {
+      writer.uint32(32).uint32(message.grpcPort);
+    }
+    if (message.points !== 0) {
+      writer.uint32(41).double(message.points);
+    }
+    if (message.state !== "") {
+      writer.uint32(50).string(message.state);
+    }
+    if (message.reason !== "") {
+      writer.uint32(58).string(message.reason);
+    }
+    if (message.needsPoints !== false) {
+      writer.uint32(64).bool(message.needsPoints);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): NodeReport {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseNodeReport();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.version = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.host = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.httpPort = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.grpcPort = reader.uint32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 41) {
+              break;
+            }
+
+            message.points = reader.double();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.state = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.reason = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.needsPoints = reader.bool();
             continue;
           }
         }
