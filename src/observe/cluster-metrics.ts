@@ -3,6 +3,10 @@ import type { ClusterLoopStats } from './loop-stats.js';
 
 const STATES = ['following', 'behind', 'stopped'] as const;
 
+/** How a NATS server is that holds a stream. */
+const SERVER_STATES = ['leader', 'current', 'behind', 'silent', 'away'] as const;
+export type ServerState = (typeof SERVER_STATES)[number];
+
 /** What a node of a cluster tells of its replica. */
 export interface ClusterNodeStats {
   /** The shard that the replica is of. */
@@ -14,7 +18,12 @@ export interface ClusterNodeStats {
   readonly isConnected: boolean;
   /** Undefined where nobody tells. */
   readonly stream:
-    | { readonly lastSequence: number; readonly bytes: number; readonly limitBytes: number }
+    | {
+        readonly lastSequence: number;
+        readonly bytes: number;
+        readonly limitBytes: number;
+        readonly servers: readonly { readonly state: ServerState }[];
+      }
     | undefined;
 }
 
@@ -23,7 +32,7 @@ export function writeCluster(
   node: ClusterNodeStats,
   loops: ClusterLoopStats,
 ): void {
-  const { applied, state, isConnected, stream } = node;
+  const { applied, state: own, isConnected, stream } = node;
   // What is of the stream and its replica is told apart by it in sums over nodes.
   const shard = String(node.shard);
   const ofShard = (value: number | undefined): Samples =>
@@ -49,10 +58,20 @@ export function writeCluster(
     'The most that it keeps (CLUSTER_LOG_BYTES); none while NATS does not answer.',
     ofShard(stream?.limitBytes),
   );
+  const servers = stream?.servers;
+  to.gauge(
+    'vectord_cluster_nats_servers',
+    'NATS servers that hold the stream, as its leader sees them; none while NATS does not answer.',
+    servers === undefined
+      ? []
+      : SERVER_STATES.map((name) => {
+          return [{ shard, state: name }, servers.filter(({ state }) => state === name).length];
+        }),
+  );
   to.gauge(
     'vectord_cluster_replica_state',
     'Whether the replica follows its stream, is behind it, or has stopped; the log says why.',
-    STATES.map((name) => [{ shard, state: name }, Number(state === name)]),
+    STATES.map((name) => [{ shard, state: name }, Number(own === name)]),
   );
   to.gauge(
     'vectord_cluster_nats_connections',

@@ -10,6 +10,7 @@ const NEW = [{ vector: [5, 5, 5, 5], content: 'new' }];
 const WRITES = 'vectord_cluster_writes_total';
 const LAST = 'vectord_cluster_stream_last_sequence';
 const SHARD = { shard: '0' };
+const SERVERS = 'vectord_cluster_nats_servers';
 const CONNECTIONS = 'vectord_cluster_nats_connections';
 
 describe.skipIf(HAS_NO_NATS)(
@@ -62,18 +63,37 @@ describe.skipIf(HAS_NO_NATS)(
       await Promise.all([cluster.run(1), cluster.run(2)]);
     });
 
+    test('tell of a NATS server that is silent, while writes go on', async () => {
+      const [node] = cluster.nodes;
+      const servers = async () => {
+        const found = await scrape(node);
+        const count = (state: string) => found.value(SERVERS, { ...SHARD, state });
+        const [leader, current] = ['leader', 'current'].map(count);
+        return { leader, current, lost: ['behind', 'silent', 'away'].map(count) };
+      };
+      const well = { leader: 1, current: 2, lost: [0, 0, 0] };
+      await expect.poll(servers, PATIENCE).toEqual(well);
+      // Its connections are there, as those of one whose JetStream is off.
+      await cluster.servers.suspend(2);
+      await expect.poll(servers, PATIENCE).toEqual({ leader: 1, current: 1, lost: [0, 1, 0] });
+      expect((await cluster.status()).stdout).toMatch(/^the NATS server n2 is silent, and/m);
+      cluster.servers.resume(2);
+      await expect.poll(servers, PATIENCE).toEqual(well);
+    });
+
     test('tell that NATS is away, and nothing of the stream then', async () => {
       await Promise.all([0, 1, 2].map(async (server) => await cluster.servers.kill(server)));
       const [node] = cluster.nodes;
       await expect.poll(async () => (await scrape(node)).value(CONNECTIONS), PATIENCE).toBe(0);
-      const known = async () => (await scrape(node)).samples.filter(({ name }) => name === LAST);
+      const known = async () =>
+        (await scrape(node)).samples.filter(({ name }) => name === LAST || name === SERVERS);
       await expect.poll(known, PATIENCE).toEqual([]);
       const isBehind = async () =>
         (await scrape(node)).value('vectord_cluster_replica_state', { ...SHARD, state: 'behind' });
       await expect.poll(isBehind, PATIENCE).toBe(1);
       expect((await scrape(node)).value('vectord_cluster_applied_sequence', SHARD)).toBe(6);
       for (const server of [0, 1, 2]) cluster.servers.run(server);
-      await expect.poll(known, PATIENCE).toHaveLength(1);
+      await expect.poll(known, PATIENCE).toHaveLength(1 + 5);
     });
   },
 );

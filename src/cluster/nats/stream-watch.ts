@@ -1,4 +1,5 @@
 import type { Nats } from './nats.js';
+import { serversOfStream, type StreamServer } from './stream-servers.js';
 
 const LOOK_MS = 5_000;
 
@@ -7,6 +8,7 @@ export interface StreamState {
   readonly lastSequence: number;
   readonly bytes: number;
   readonly limitBytes: number;
+  readonly servers: readonly StreamServer[];
 }
 
 /** Looks at the stream of a shard now and then: a scrape of the metrics waits for no server. */
@@ -36,9 +38,11 @@ export class StreamWatch {
   async #look(): Promise<void> {
     try {
       const manager = await this.nats.manager();
-      const { state, config, ts } = await manager.streams.info(this.stream);
+      const info = await manager.streams.info(this.stream);
+      const { state, config, ts } = info;
       const { last_seq: lastSequence, bytes } = state;
-      this.#state = { lastSequence, bytes, limitBytes: config.max_bytes };
+      const servers = serversOfStream(info);
+      this.#state = { lastSequence, bytes, limitBytes: config.max_bytes, servers };
       if (ts !== undefined) this.onClock(Date.now() - Date.parse(ts));
     } catch {
       this.#state = undefined;

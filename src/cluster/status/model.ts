@@ -1,4 +1,5 @@
 import type { NodeReport } from '../../gen/vectord/cluster/v1/cluster.js';
+import type { StreamServer } from '../nats/stream-servers.js';
 
 /** The state of a cluster, as seen from outside. */
 export interface ClusterStatus {
@@ -31,7 +32,7 @@ export interface StreamStatus {
   /** Whether the map of the cluster says that it was made then. */
   readonly isOfMap: boolean;
   /** The servers that hold it. Without a leader most of them are away. */
-  readonly servers: readonly { readonly name: string; readonly state: ServerState }[];
+  readonly servers: readonly StreamServer[];
   readonly messages: number;
   /** Those that its leader lacks between the first and the last: nobody deletes any. */
   readonly lostMessages: number;
@@ -41,8 +42,6 @@ export interface StreamStatus {
   readonly firstSequence: number;
   readonly lastSequence: number;
 }
-
-export type ServerState = 'leader' | 'current' | 'behind' | 'away';
 
 /** A node, and its replica. */
 export interface NodeStatus {

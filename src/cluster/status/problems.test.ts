@@ -16,8 +16,8 @@ const STREAM: StreamStatus = {
   created: '2026-11-27T00:00:00Z',
   isOfMap: true,
   servers: [
-    { name: 'n0', state: 'leader' },
-    { name: 'n1', state: 'current' },
+    { name: 'n0', state: 'leader', lag: 0 },
+    { name: 'n1', state: 'current', lag: 0 },
   ],
   messages: 9,
   lostMessages: 0,
@@ -149,8 +149,13 @@ test.each([
   ['was made again', { isOfMap: false }, 'is not the one that the cluster was made with'],
   ['has a leader that has lost messages', { lostMessages: 3 }, 'server n0 has lost 3 messages of'],
   ['fills up', { bytes: 3_500 }, 'is filled to 88 % of CLUSTER_LOG_BYTES'],
-  ['has a server away', { servers: [{ name: 'n1', state: 'away' }] }, 'server n1 is away'],
-  ['has a server behind', { servers: [{ name: 'n1', state: 'behind' }] }, 'server n1 is behind'],
+  ['has a server away', { servers: [{ name: 'n1', state: 'away', lag: 7 }] }, 'n1 is away'],
+  ['has a server behind', { servers: [{ name: 'n1', state: 'behind', lag: 7 }] }, 'behind by 7 op'],
+  [
+    'has a server that tells nothing',
+    { servers: [{ name: 'n1', state: 'silent', lag: 7 }] },
+    'n1 is silent',
+  ],
 ] as const)('a stream is named that %s', (_, change, problem) => {
   const stream = change && { ...STREAM, ...change };
   expect(problemsIn([shardOf([{}, {}, {}], { stream })])).toEqual([
@@ -164,7 +169,7 @@ test('a stream that is gone is named by its shard, and a server that several lac
   expect(problemsIn([shardOf(well), gone])).toEqual([
     expect.stringContaining('the stream of the writes of shard 1 is not there'),
   ]);
-  const stream = { ...STREAM, servers: [{ name: 'n1', state: 'away' }] } as const;
+  const stream = { ...STREAM, servers: [{ name: 'n1', state: 'away', lag: 7 }] } as const;
   expect(problemsIn([0, 1].map((shard) => shardOf(well, { shard, stream })))).toEqual([
     expect.stringContaining('server n1 is away'),
   ]);

@@ -72,7 +72,7 @@ function streamProblems(stream: StreamStatus): string[] {
         'back the folders that the NATS servers had',
     );
   }
-  for (const { name: server, state } of servers) {
+  for (const { name: server, state, lag } of servers) {
     if (state === 'away') {
       problems.push(`the NATS server ${server} is away: start it on the folder that it had`);
     } else if (state === 'leader' && lostMessages > 0) {
@@ -81,7 +81,17 @@ function streamProblems(stream: StreamStatus): string[] {
           'file: stop it, empty its store_dir and start it, while the two others run',
       );
     } else if (state === 'behind') {
-      problems.push(`the NATS server ${server} is behind: it catches up, or its log says why not`);
+      problems.push(
+        `the NATS server ${server} is behind by ${lag} operations of the stream ${name}: it catches up if ` +
+          'that number falls within minutes; else its log says why, and it has to be replaced ' +
+          '(docs/CLUSTER.md)',
+      );
+    } else if (state === 'silent') {
+      problems.push(
+        `the NATS server ${server} is silent, and does not come back by itself: start it on the folder that it ` +
+          'had; if it runs, its log says that JetStream is off, as where its disk was full, or it stands ' +
+          'still: free some space there, and restart it',
+      );
     }
   }
   if (limitBytes > 0 && bytes > limitBytes * MOST_FILLED) {

@@ -6,8 +6,9 @@ import { DamagedMap, MapStore, type ClusterMap, type ShardPlace } from '../map/m
 import { askNode } from '../map/node-reports.js';
 import type { NatsSettings } from '../nats/login.js';
 import { Nats } from '../nats/nats.js';
+import { serversOfStream } from '../nats/stream-servers.js';
 import { subjects } from '../nats/subjects.js';
-import type { ClusterStatus, ServerState, ShardStatus, StreamStatus } from './model.js';
+import type { ClusterStatus, ShardStatus, StreamStatus } from './model.js';
 import { RollCall } from './roll-call.js';
 
 /** How long the servers may take to be level: under load one is briefly behind now and then. */
@@ -97,17 +98,12 @@ async function readStream(
 }
 
 function streamStatus(info: StreamInfo, created: string | undefined): StreamStatus {
-  const { config, state, cluster } = info;
-  const { leader, replicas: others = [] } = cluster ?? {};
-  const servers = others.map(({ name, current, offline }) => {
-    const found: ServerState = offline ? 'away' : current ? 'current' : 'behind';
-    return { name, state: found };
-  });
+  const { config, state } = info;
   return {
     name: config.name,
     created: info.created,
     isOfMap: info.created === created,
-    servers: leader === undefined ? servers : [{ name: leader, state: 'leader' }, ...servers],
+    servers: serversOfStream(info),
     messages: state.messages,
     lostMessages: state.num_deleted ?? 0,
     bytes: state.bytes,
@@ -124,7 +120,7 @@ async function levelStream(
   const endsAtMs = performance.now() + LEVEL_MS;
   for (;;) {
     const stream = await look();
-    const isLevel = stream?.servers.every(({ state }) => state !== 'behind');
+    const isLevel = stream?.servers.every(({ state }) => state !== 'behind' && state !== 'silent');
     if (isLevel === true || performance.now() > endsAtMs) return stream;
     await sleep(LOOK_MS);
   }
