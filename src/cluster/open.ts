@@ -5,6 +5,7 @@ import { syncFolder } from '../config/data-folder.js';
 import { StartError } from '../core/start-error.js';
 import type { Engine } from '../engine/native.js';
 import type { ClusterNodeStats } from '../observe/cluster-metrics.js';
+import type { DiskWatch } from '../observe/disk-watch.js';
 import type { Logger } from '../observe/logger.js';
 import { deferred } from '../core/deferred.js';
 import { Follower } from './replica/follower.js';
@@ -144,21 +145,17 @@ export class ClusterNode {
   }
 
   /** Keeps the replica up with its stream from now on. */
-  follow(engine: Engine, ports: Ports): void {
+  follow(engine: Engine, ports: Ports, disk: DiskWatch): void {
     this.#running = { engine, ports };
+    disk.onLook = (isFull) => {
+      this.#state.isDiskFull = isFull;
+    };
     const { nats, file, folder, logger } = this;
     const { clusterName: cluster } = this.config;
     const { shard, replica, replicas, incarnation } = this.place;
     file.check(folder, engine.storeId);
     const stream = subjects.stream(cluster, shard);
-    const reporter = new Reporter(
-      nats,
-      engine,
-      { cluster, shard, replica },
-      this.#state,
-      file,
-      folder,
-    );
+    const reporter = new Reporter(nats, engine, { cluster, shard, replica }, this.#state, file);
     const follower = new Follower(
       nats,
       engine,

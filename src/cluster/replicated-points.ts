@@ -20,6 +20,7 @@ import type { OnRequestEnd } from '../core/request-end.js';
 import type { DescribeItem } from '../core/rules.js';
 import { asNeighbourQueries } from '../core/searches.js';
 import type { Engine } from '../engine/native.js';
+import { LEAST_FREE_BYTES } from '../observe/folder-size.js';
 import { ENVELOPE_BYTES, isClockOff } from './nats/message.js';
 import type { Nats } from './nats/nats.js';
 import { ReplicaState, type NodeState } from './voting/node-state.js';
@@ -251,6 +252,12 @@ export class ReplicatedPoints implements Points {
       );
     } else if (replica === ReplicaState.Stopped) {
       faults.push('the replica of this node has stopped: the log says why');
+    }
+    if (this.state.isDiskFull) {
+      faults.push(
+        `less than ${LEAST_FREE_BYTES / 1024 ** 2} MiB are left on the disk of this node: free some space ` +
+          'there; inserts are refused while most nodes of the shard have no more',
+      );
     }
     const { clockOffMs } = this.state;
     if (isClockOff(clockOffMs)) {

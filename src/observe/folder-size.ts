@@ -11,6 +11,16 @@ export interface FolderSize {
 /** What `stat` counts space in, whatever the file system uses. */
 const STAT_BLOCK_BYTES = 512;
 
+/**
+ * A disk with less free space is told as full, however large the folder is. A single server takes inserts
+ * until nothing is left; a cluster keeps the rest for messages that are under way.
+ */
+export const LEAST_FREE_BYTES = 256 * 1024 * 1024;
+
+export function isNearlyFull(leftBytes: number): boolean {
+  return leftBytes < LEAST_FREE_BYTES;
+}
+
 /** Measures a folder for whoever asks; those who ask while it is being measured share the answer. */
 export class FolderMeasure {
   #underWay: Promise<FolderSize | undefined> | undefined;

@@ -4,7 +4,7 @@ import type { Service } from '../core/service.js';
 import { VERSION } from '../config/version.js';
 import { writeCluster, type ClusterNodeStats } from './cluster-metrics.js';
 import { Exposition, type Labels } from './exposition.js';
-import { FolderMeasure, type FolderSize } from './folder-size.js';
+import { FolderMeasure, isNearlyFull, type FolderSize } from './folder-size.js';
 import {
   mergeStats,
   type Heap,
@@ -70,7 +70,7 @@ export class Metrics {
     const status = engine.status();
     writePoints(to, status);
     writeFilterIndex(to, status, this.observed.maxFilterIndexBytes);
-    writeFaults(to, status, service.faults().length === 0);
+    writeFaults(to, status, size, service.faults().length === 0);
     writeEngine(to, engine.metrics());
     if (node !== undefined && cluster !== undefined) writeCluster(to, node.stats(), cluster);
     writeFolder(to, size);
@@ -154,8 +154,13 @@ function writeFilterIndex(to: Exposition, { columns }: EngineStatus, maxBytes: n
   );
 }
 
-function writeFaults(to: Exposition, status: EngineStatus, isReady: boolean): void {
-  const { failure, isFull, damage, upkeepFailure } = status;
+function writeFaults(
+  to: Exposition,
+  { failure, isFull: hasRefused, damage, upkeepFailure }: EngineStatus,
+  size: FolderSize | undefined,
+  isReady: boolean,
+): void {
+  const isFull = hasRefused || (size !== undefined && isNearlyFull(size.availableBytes));
   to.gauge('vectord_ready', 'Whether /ready answers 200.', Number(isReady));
   to.gauge('vectord_fault', 'What is wrong with the data folder; the log has the particulars.', [
     [{ kind: 'write' }, Number(failure !== undefined)],

@@ -11,6 +11,7 @@ import {
 } from '../config/data-folder.js';
 import { DecoderThread } from '../wire/decoder-thread.js';
 import { VectordError } from '../core/errors.js';
+import { DiskWatch } from '../observe/disk-watch.js';
 import { GraphLog } from '../observe/graph-log.js';
 import { SharedCount } from '../admission/shared-count.js';
 import { OpenCalls } from '../grpc/open-calls.js';
@@ -62,6 +63,7 @@ export async function start(
   const dataPath = ensureDataFolder(config.dataPath);
   const { cluster, engine } = await openStore(config, dataPath, logger, clock);
   const storePath = cluster?.folder ?? dataPath;
+  const disk = new DiskWatch(storePath, logger, clock);
   let ports: Ports | undefined;
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
@@ -74,7 +76,8 @@ export async function start(
     const decoder = new DecoderThread(rulesOf(config, engine));
     const used = new SharedCount();
     const inflight = budgetOf(config, used.memory);
-    cluster?.follow(engine, { http: ports.http.port, grpc: ports.grpc.port });
+    cluster?.follow(engine, { http: ports.http.port, grpc: ports.grpc.port }, disk);
+    await disk.look();
     const settings = {
       config: { ...config, dataPath: storePath },
       keys: keys.list,
@@ -132,6 +135,7 @@ export async function start(
       async stop() {
         for (const watch of watches) watch.close();
         graphLog.close();
+        disk.close();
         http.close();
         grpc.close();
         // The largest takes seconds to be read: none is begun that might not end in time.
@@ -156,6 +160,7 @@ export async function start(
   } catch (error) {
     ports?.http.close();
     ports?.grpc.close();
+    disk.close();
     cluster?.stop();
     await engine.close();
     await cluster?.close();

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { Scrape } from '../observe/exposition.js';
 import type { TestServer } from '../support/server.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
@@ -12,9 +13,18 @@ describe.skipIf(!canMount())(`a full disk ${needs}`, () => {
     mkdirSync(dataPath);
     const disk = await SmallDisk.mount(dataPath, 4 << 20);
     onTestFinished(() => disk.release());
-    const settings = { SEGMENT_BYTES: String(1 << 20), PATH: process.env['PATH'] ?? '' };
+    const settings = {
+      SEGMENT_BYTES: String(1 << 20),
+      METRICS_OPEN: 'on',
+      PATH: process.env['PATH'] ?? '',
+    };
     const launch = { wrapper: disk.wrapper };
     const vectord = await Vectord.start({ ...environment, ...settings }, launch);
+    // It is told before any insert is refused, and the service is ready meanwhile.
+    expect(vectord.stderr).toContain('the disk is nearly full');
+    const scrape = new Scrape(await (await fetch(`${vectord.value('HTTP')}/metrics`)).text());
+    expect(scrape.value('vectord_fault', { kind: 'full' })).toBe(1);
+    expect(scrape.value('vectord_ready')).toBe(1);
     const client = open(vectord.addresses as TestServer, protocol);
     const content = 'x'.repeat(100_000);
     const fill = async (): Promise<void> => {

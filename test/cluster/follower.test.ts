@@ -50,9 +50,8 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     let log = '';
     const logger = createLogger('info', { write: (line) => void (log += line) });
     const follow = (created: string | undefined = shard.created, most = MOST): Follower => {
-      const folder = makeTemporaryFolder();
       const place = { cluster, shard: SHARD, replica: 0 };
-      const reporter = new Reporter(nats, engine, place, state, NONE_LOST, folder);
+      const reporter = new Reporter(nats, engine, place, state, NONE_LOST);
       const claim = (): void => undefined;
       const parts = [reporter, state, logger, claim, most] as const;
       const follower = new Follower(nats, engine, stream, created, ...parts);

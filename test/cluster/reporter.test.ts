@@ -14,13 +14,9 @@ import {
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { makeTemporaryFolder } from '../support/folders.js';
 import { openEngine, openShard, ownNatsServer, SHARD } from '../support/replicas.js';
-import { canMount, SmallDisk } from '../support/small-disk.js';
 
 const REPLICA = 2;
 const OUTCOME = Buffer.of(7);
-const DISK_BYTES = 1 << 20;
-/** Less than the time between two looks at the disk. */
-const QUIET_MS = 300;
 
 describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
   const servers = ownNatsServer();
@@ -32,7 +28,7 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     const state = new NodeState();
     const place = { cluster, shard: SHARD, replica: REPLICA };
     const lostLogs = NodeFile.open(folder, cluster);
-    const reporter = new Reporter(nats, engine, place, state, lostLogs, folder);
+    const reporter = new Reporter(nats, engine, place, state, lostLogs);
     onTestFinished(() => reporter.close());
     const confirmations: Confirmation[] = [];
     const answers: Answer[] = [];
@@ -62,16 +58,15 @@ describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
     };
   }
 
-  const needs = '(needs Linux that lets its users mount a disk)';
-  test.skipIf(!canMount())(`that its disk is full, from its start ${needs}`, async () => {
-    const folder = makeTemporaryFolder();
-    const disk = await SmallDisk.mount(folder, DISK_BYTES);
-    onTestFinished(() => disk.release());
-    const { gateway, answers } = await open(disk.path(''));
-    await sleep(QUIET_MS);
-    gateway.ask({ number: 1, unconfirmed: [], reached: undefined });
-    await expect.poll(() => answers.length).toBe(1);
-    expect(gateway.isFull(REPLICA)).toBe(true);
+  test('that its disk is full, and no longer', async () => {
+    const { gateway, answers, state } = await open();
+    for (const isFull of [true, false]) {
+      state.isDiskFull = isFull;
+      gateway.ask({ number: 1, unconfirmed: [], reached: undefined });
+      await expect.poll(() => answers.length).toBe(1);
+      expect(gateway.isFull(REPLICA)).toBe(isFull);
+      answers.length = 0;
+    }
   });
 
   test('a confirmation that was lost is told again to who asks for it', async () => {

@@ -7,7 +7,6 @@ import {
   type Confirmation,
   type Lost,
 } from '../../gen/vectord/cluster/v1/cluster.js';
-import { availableBytes } from '../../observe/folder-size.js';
 import type { Nats } from '../nats/nats.js';
 import type { NodeState } from '../voting/node-state.js';
 import { fromWirePosition, toWirePosition } from '../voting/outcome.js';
@@ -20,10 +19,6 @@ const KEPT_BYTES = 16 * 1024 * 1024;
 
 /** What a confirmation takes in a report besides its outcome, at most. */
 const CONFIRMATION_BYTES = 32;
-
-/** A replica with less free space reports its disk as full. What is left is for messages under way. */
-const LEAST_FREE_BYTES = 256 * 1024 * 1024;
-const MEASURE_MS = 1_000;
 
 /** A question that waits for the replica is given up after this time: the gateway asks again. */
 const WAITING_MS = 5_000;
@@ -61,14 +56,12 @@ export class Reporter {
   #unsent = new Map<string, Confirmation[]>();
   /** Questions that wait until the replica has come so far, by gateway and number. */
   readonly #waiting = new Map<string, Waiting>();
-  #isFull = false;
   /** How many messages of the stream were of no node, since the start. */
   #strays = 0;
   #isSilent = false;
   #isAskingBack = false;
   /** Is called where another node has the place of this one. */
   onReplaced: () => void = () => undefined;
-  readonly #measuring: NodeJS.Timeout;
 
   constructor(
     private readonly nats: Nats,
@@ -76,7 +69,6 @@ export class Reporter {
     private readonly place: ReplicaPlace,
     private readonly state: NodeState,
     private readonly lostLogs: LostLogs,
-    folder: string,
   ) {
     state.applied.begin(engine.position);
     state.incarnations.set(lostLogs.incarnations);
@@ -84,8 +76,6 @@ export class Reporter {
     for (const asked of [undefined, replica]) {
       nats.subscribe(subjects.questions(cluster, shard, asked), (bytes) => this.#read(bytes));
     }
-    void this.#measure(folder);
-    this.#measuring = setInterval(() => void this.#measure(folder), MEASURE_MS).unref();
   }
 
   /** Notes that the replica has come to a position, with the message of a sender if it had one. */
@@ -106,7 +96,6 @@ export class Reporter {
 
   /** What was confirmed last is sent still. */
   close(): void {
-    clearInterval(this.#measuring);
     this.#flush();
   }
 
@@ -168,7 +157,7 @@ export class Reporter {
     const incarnations = [...this.lostLogs.incarnations];
     const report: Report = {
       replica,
-      isFull: this.#isFull,
+      isFull: this.state.isDiskFull,
       isClockOff: isClockOff(this.state.clockOffMs),
       confirmations,
       answer,
@@ -261,14 +250,6 @@ export class Reporter {
         this.#report(gateway, [], { number, position: position && toWirePosition(position) });
       }
       if (isReached || sinceMs < oldestMs) this.#waiting.delete(key);
-    }
-  }
-
-  async #measure(folder: string): Promise<void> {
-    try {
-      this.#isFull = (await availableBytes(folder)) < LEAST_FREE_BYTES;
-    } catch {
-      // A system that does not tell has no full disk until a write finds it.
     }
   }
 }

@@ -13,7 +13,7 @@ export interface NodeMemory {
   readonly incarnations: SharedArrayBuffer;
 }
 
-const [REPLICA, CLOCK] = [0, 1] as const;
+const [REPLICA, CLOCK, DISK] = [0, 1, 2] as const;
 
 const MOST_OFF_MS = 2 ** 31 - 1;
 
@@ -25,7 +25,7 @@ export class NodeState {
   readonly acknowledged: Positions;
   /** How many logs each replica has lost, as far as the replica of the node knows. */
   readonly incarnations: Uint32Array;
-  /** The state of the replica, and how far the clock of the node is off. */
+  /** The state of the replica, how far the clock of the node is off, and whether its disk is full. */
   readonly #numbers: Int32Array;
 
   constructor(memory?: NodeMemory) {
@@ -34,7 +34,7 @@ export class NodeState {
     this.incarnations = new Uint32Array(
       memory?.incarnations ?? new SharedArrayBuffer(4 * MOST_REPLICAS),
     );
-    this.#numbers = new Int32Array(memory?.numbers ?? new SharedArrayBuffer(8));
+    this.#numbers = new Int32Array(memory?.numbers ?? new SharedArrayBuffer(12));
   }
 
   get memory(): NodeMemory {
@@ -61,5 +61,13 @@ export class NodeState {
 
   set clockOffMs(offMs: number) {
     Atomics.store(this.#numbers, CLOCK, Math.max(-MOST_OFF_MS, Math.min(offMs, MOST_OFF_MS)));
+  }
+  /** Whether the disk of the node has hardly any space left. */
+  get isDiskFull(): boolean {
+    return Atomics.load(this.#numbers, DISK) === 1;
+  }
+
+  set isDiskFull(isFull: boolean) {
+    Atomics.store(this.#numbers, DISK, Number(isFull));
   }
 }
