@@ -25,7 +25,7 @@ const LOG_BYTES = 1024 ** 3;
 const HELP = `Usage: npm run cluster [-- OPTIONS]
 
 Runs a cluster on this machine: three NATS servers and three nodes of vectord, until Ctrl-C. Its
-points are there again at the next start. It shows what a cluster does; on one machine it survives no
+points are there again at the next start. If a process has ended, Enter starts it again. It shows what a cluster does; on one machine it survives no
 more than a single server. CLUSTER_SHARDS=2 in the environment makes one of two shards, with three nodes
 each.
 
@@ -84,6 +84,7 @@ async function main() {
     }
   } finally {
     line('ending all');
+    process.stdin.pause();
     await processes.endAll('node', 'NATS');
   }
   line(`all have ended; the points are in ${folder}`);
@@ -102,7 +103,17 @@ function allEnded(processes) {
     processes.onEnd = (name, how, log) => {
       line(`${name} has ended (${how}), its log is ${log}; ${processes.count} others go on`);
       if (processes.count === 0) reject(new Error('all processes have ended'));
+      else startAgainOnEnter(processes);
     };
+  });
+}
+
+/** Input is read once something has ended: the system stops who reads it in the background. */
+function startAgainOnEnter(processes) {
+  line('Enter starts it again');
+  process.stdin.once('error', () => undefined);
+  process.stdin.once('data', () => {
+    for (const { name, pid } of processes.startEnded()) line(`${name} runs again, process ${pid}`);
   });
 }
 
@@ -234,7 +245,7 @@ See its state, also after you have killed a process:
 
   CLUSTER_URL=${url} node ${MAIN} cluster status
 
-Ctrl-C ends all.`);
+If a process has ended, Enter starts it again. Ctrl-C ends all.`);
 }
 
 function line(text) {

@@ -27,13 +27,22 @@ export class Processes {
     return this.#all.filter(({ hasEnded }) => !hasEnded);
   }
 
+  /** Starts those again that have ended, as they were started; returns their names and process ids. */
+  startEnded() {
+    const ended = this.#all.filter(({ hasEnded }) => hasEnded);
+    if (this.#isEnding) return [];
+    this.#all = this.#running;
+    return ended.map(({ name, startAgain }) => ({ name, pid: startAgain() }));
+  }
+
   /** Starts a process that writes to a log; returns its process id. */
   start(name, program, args, { log, env = process.env }) {
     const output = openSync(log, 'a');
     // In a group of its own: Ctrl-C reaches this process alone, which ends the others in order.
     const child = spawn(program, args, { env, stdio: ['ignore', output, output], detached: true });
     closeSync(output);
-    const one = { name, log, child, hasEnded: false };
+    const startAgain = () => this.start(name, program, args, { log, env });
+    const one = { name, log, child, hasEnded: false, startAgain };
     one.end = new Promise((resolve) => {
       const end = (how) => {
         if (one.hasEnded) return;

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/client/node.js';
@@ -20,6 +22,8 @@ interface Node {
   readonly pid: number;
 }
 
+const inputOf = (folder: string): string => join(folder, 'input');
+
 describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: TIMEOUT_MS }, () => {
   function run(
     folder: string,
@@ -27,7 +31,12 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
     more: Record<string, string> = {},
   ): Vectord {
     const env = { PATH: process.env['PATH'] ?? '', NATS_SERVER: findNatsServer() ?? '', ...more };
-    const command = [process.execPath, SCRIPT, '--folder', folder, ...args];
+    // What is written into its input is entered.
+    const input = inputOf(folder);
+    mkdirSync(folder, { recursive: true });
+    if (!existsSync(input)) execFileSync('mkfifo', [input]);
+    const entered = ['sh', '-c', 'exec "$@" <> "$0"', input];
+    const command = [...entered, process.execPath, SCRIPT, '--folder', folder, ...args];
     const script = new Vectord(env, [], { command });
     // What it has started goes with it.
     onTestFinished(async () => void (await script.stop()));
@@ -99,6 +108,13 @@ describe.skipIf(HAS_NO_NATS)('npm run cluster (needs nats-server)', { timeout: T
     const reader = connect(second.http, { key });
     expect(await reader.count()).toBe(2);
     reader.close();
+
+    appendFileSync(inputOf(folder), '\n');
+    await script.until(() => /^node 3 runs again, process \d+$/m.test(script.stdout));
+    const [, pid] = /^node 3 runs again, process (\d+)$/m.exec(script.stdout) ?? [];
+    expect(isRunning({ ...third, pid: Number(pid) })).toBe(true);
+    const isReady = async () => (await fetch(`${third.http}/ready`).catch(() => undefined))?.status;
+    await expect.poll(isReady, { timeout: START_MS, interval: 200 }).toBe(200);
 
     expect(await script.stop('SIGINT')).toEqual({ code: 0, signal: null });
     expect(script.stdout).toContain('all have ended');
