@@ -18,8 +18,10 @@ const SILENT_NS = 5e9;
 export function serversOfStream({ cluster }: StreamInfo): StreamServer[] {
   const { leader, replicas: others = [] } = cluster ?? {};
   const servers = others.map(({ name, current, offline, active, lag = 0 }) => {
+    // A new leader that has heard nothing of it so far says 0.
+    const isSilent = active > SILENT_NS || (active === 0 && !current);
     const heard: ServerState = current ? 'current' : 'behind';
-    const state: ServerState = offline ? 'away' : active > SILENT_NS ? 'silent' : heard;
+    const state: ServerState = offline ? 'away' : isSilent ? 'silent' : heard;
     return { name, state, lag };
   });
   return leader === undefined ? servers : [{ name: leader, state: 'leader', lag: 0 }, ...servers];

@@ -27,6 +27,7 @@ const LARGE_CONTENT = 'x'.repeat(64 << 10);
 const ONCE = { deadlineMs: 25_000, retries: { attempts: 1 } };
 
 const FULL = 'the disk is full';
+const silent = (name = '') => `the NATS server ${name} is silent, and does not come back`;
 const NO_JETSTREAM = 'JetStream of the NATS servers does not answer';
 const PATIENCE = { timeout: 60_000, interval: 200 };
 
@@ -133,7 +134,9 @@ async function servers(scene: Scene, indexes: readonly number[]): Promise<void> 
     await expect.poll(faults, PATIENCE).toEqual(off);
     const isMinority = indexes.length < SERVERS.length / 2;
     await withClients(scene, isMinority ? expectWrites : expectNone);
-    if (!isMinority) expect((await cluster.status()).stderr).toContain(NO_JETSTREAM);
+    const status = async () => Object.values(await cluster.status()).join('');
+    const told = isMinority ? silent(cluster.servers.names[indexes[0] ?? 0]) : NO_JETSTREAM;
+    await expect.poll(status, PATIENCE).toContain(told);
     await sleep(pauseMs);
   });
   for (const index of indexes) {
