@@ -393,11 +393,18 @@ export const CLUSTER_MUTANTS = [
     FOLLOWER_TESTS,
   ),
   mutant(
-    'a replica does not look at its disk when it starts',
+    'a replica tells of no full disk',
     REPORTER,
-    '    void this.#measure(folder);\n',
-    '',
+    'isFull: this.state.isDiskFull,',
+    'isFull: false,',
     REPORTER_TESTS,
+  ),
+  mutant(
+    'a disk that is nearly full is a line each second',
+    'src/observe/disk-watch.ts',
+    'if (isFull && !this.#isTold) {',
+    'if (isFull) {',
+    ['src/observe/disk-watch.test.ts'],
   ),
   mutant(
     'a confirmation is told once',
