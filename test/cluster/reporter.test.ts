@@ -17,6 +17,8 @@ import { openEngine, openShard, ownNatsServer, SHARD } from '../support/replicas
 
 const REPLICA = 2;
 const OUTCOME = Buffer.of(7);
+/** In this time an answer would have come. */
+const QUIET_MS = 300;
 
 describe.skipIf(HAS_NO_NATS)('what a replica tells (needs nats-server)', () => {
   const servers = ownNatsServer();
