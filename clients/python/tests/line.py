@@ -18,13 +18,22 @@ class Line:
         self._swallows = False
         self.connections = 0
         """How many there have been."""
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listen("127.0.0.1", 0)
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._accept, daemon=True).start()
 
     def swallow_answers(self) -> None:
         """From now on and until the line is cut, the service is heard no more."""
         self._swallows = True
+
+    def refuse(self) -> None:
+        """Ends all connections, and takes no more until `accept`."""
+        _end(self._listener)
+        self.cut()
+
+    def accept(self) -> None:
+        """Takes connections, at the address that the line has had before."""
+        host, _, port = self.address.rpartition(":")
+        self._listen(host, int(port))
 
     def cut(self) -> int:
         """Ends all connections; new ones are whole. Answers how many were ended."""
@@ -38,13 +47,16 @@ class Line:
 
     def close(self) -> None:
         """Ends the line for good."""
-        _end(self._listener)
-        self.cut()
+        self.refuse()
 
-    def _accept(self) -> None:
+    def _listen(self, host: str, port: int) -> None:
+        self._listener = socket.create_server((host, port))
+        threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def _accept(self, listener: socket.socket) -> None:
         while True:
             try:
-                near, _ = self._listener.accept()
+                near, _ = listener.accept()
                 far = socket.create_connection(self._target)
             except OSError:
                 return

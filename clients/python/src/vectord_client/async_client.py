@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Sequence
 from types import TracebackType
 
 from ._aio.connection import Connection
@@ -10,7 +10,7 @@ from ._aio.load import Load
 from ._aio.scroll import scroll
 from ._core import operations
 from ._core.bulk import DEFAULT_BATCH_BYTES, DEFAULT_PATIENCE, DEFAULT_WINDOW, LoadSettings
-from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT, Settings, Tls
+from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT, Settings, Tls, addresses_of
 from .models import (
     BulkProgress,
     Deleted,
@@ -47,7 +47,7 @@ class AsyncClient:
 
     def __init__(
         self,
-        address: str,
+        address: str | Sequence[str],
         *,
         key: str,
         tls: Tls | None = None,
@@ -56,14 +56,16 @@ class AsyncClient:
     ) -> None:
         """
         Args:
-            address: Host and port of the gRPC interface, such as 127.0.0.1:50051.
+            address: Host and port of the gRPC interface, such as 127.0.0.1:50051; or those of
+                several nodes of a cluster. Calls go to one of them, and to the next where nobody
+                answers there, or the node is frozen (noticed within 5 seconds) or not ready.
             key: An API key; methods that write need one with the role readwrite.
             tls: What TLS needs; None for a connection without it.
             timeout: Seconds that a call may take, its repeats included, unless it says otherwise.
                 More than 10^9 (31 years), such as math.inf, count as 10^9.
             retries: How often a call is repeated at most; 0 for never.
         """
-        self._settings = Settings(address, key, tls, timeout, retries)
+        self._settings = Settings(addresses_of(address), key, tls, timeout, retries)
         self._connection = Connection(self._settings)
 
     async def close(self) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 
 from ._core import operations
 from ._core.bulk import DEFAULT_BATCH_BYTES, DEFAULT_PATIENCE, DEFAULT_WINDOW, LoadSettings
-from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT, Settings, Tls
+from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT, Settings, Tls, addresses_of
 from ._sync.connection import Connection
 from ._sync.load import Load
 from ._sync.scroll import scroll
@@ -46,7 +46,7 @@ class Client:
 
     def __init__(
         self,
-        address: str,
+        address: str | Sequence[str],
         *,
         key: str,
         tls: Tls | None = None,
@@ -55,14 +55,16 @@ class Client:
     ) -> None:
         """
         Args:
-            address: Host and port of the gRPC interface, such as 127.0.0.1:50051.
+            address: Host and port of the gRPC interface, such as 127.0.0.1:50051; or those of
+                several nodes of a cluster. Calls go to one of them, and to the next where nobody
+                answers there, or the node is frozen (noticed within 5 seconds) or not ready.
             key: An API key; methods that write need one with the role readwrite.
             tls: What TLS needs; None for a connection without it.
             timeout: Seconds that a call may take, its repeats included, unless it says otherwise.
                 More than 10^9 (31 years), such as math.inf, count as 10^9.
             retries: How often a call is repeated at most; 0 for never.
         """
-        self._settings = Settings(address, key, tls, timeout, retries)
+        self._settings = Settings(addresses_of(address), key, tls, timeout, retries)
         self._connection = Connection(self._settings)
 
     def close(self) -> None:

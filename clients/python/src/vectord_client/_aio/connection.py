@@ -9,10 +9,11 @@ from typing import Protocol, cast
 import grpc
 import grpc.aio
 
+from .._core.nodes import Nodes
 from .._core.operations import Answer, Call
 from .._core.retries import Attempts
-from .._core.settings import CHANNEL_OPTIONS, SERVICE, Settings
-from ..errors import client_closed, error_of
+from .._core.settings import SERVICE, Settings
+from ..errors import VectordError, client_closed
 from .answers import answer_of
 
 
@@ -26,61 +27,75 @@ class AnswerStream(Protocol):
 
 class Connection:
     """Makes calls in the event loop of the first one: gRPC takes the loop that runs when its
-    channel is made."""
+    channels are made."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._channel: grpc.aio.Channel | None = None
-        self._methods: dict[str, grpc.aio.UnaryUnaryMultiCallable] = {}
+        self._channels: list[grpc.aio.Channel] = []
+        self._nodes = Nodes(len(settings.addresses))
+        self._methods: dict[tuple[int, str], grpc.aio.UnaryUnaryMultiCallable] = {}
         self.is_closed = False
+
+    @property
+    def node(self) -> int:
+        """The node that is asked at present."""
+        return self._nodes.present
 
     async def call(self, call: Call[Answer], timeout: float | None) -> Answer:
         """The answer of a call, which is repeated as it allows. Raises a VectordError."""
         settings = self.settings
         attempts = Attempts(call.repeat, settings.retries, settings.timeout_of(timeout))
         while True:
+            node = self.node
             try:
-                return call.read(await self.send(call.method, call.request, attempts.timeout()))
+                seconds = attempts.timeout()
+                return call.read(await self.send(node, call.method, call.request, seconds))
             except grpc.RpcError as failure:
-                error = error_of(failure, self.is_closed)
+                error = self.error_at(node, failure)
                 delay = attempts.delay_after(error)
                 if delay is None:
                     raise error from failure
             await asyncio.sleep(delay)
 
-    async def send(self, method: str, request: bytes, timeout: float) -> bytes:
+    def error_at(self, node: int, failure: grpc.RpcError) -> VectordError:
+        """The error that a call of this node has failed with; another node is asked from now on if
+        it may answer."""
+        return self._nodes.error_at(node, failure, self.is_closed)
+
+    async def send(self, node: int, method: str, request: bytes, timeout: float) -> bytes:
         """The answer to a request that is sent once. Raises a grpc.RpcError, or a CancelledError
         where the client is closed."""
-        channel = self._open()
-        ask = self._methods.get(method)
+        channel = self._open(node)
+        ask = self._methods.get((node, method))
         if ask is None:
-            ask = self._methods[method] = channel.unary_unary(SERVICE + method)
+            ask = self._methods[node, method] = channel.unary_unary(SERVICE + method)
         call = ask(request, timeout=timeout, metadata=self.settings.metadata)
         try:
             return cast(bytes, await answer_of(call))
         finally:
             call.cancel()
 
-    def stream(self, method: str, request: bytes, timeout: float) -> AnswerStream:
+    def stream(self, node: int, method: str, request: bytes, timeout: float) -> AnswerStream:
         """Sends a request, once, and answers a stream, which is read by `answers_of` and raises a
         grpc.RpcError. Raises a CancelledError where the client is closed."""
-        open_stream = self._open().unary_stream(SERVICE + method)
+        open_stream = self._open(node).unary_stream(SERVICE + method)
         stream = open_stream(request, timeout=timeout, metadata=self.settings.metadata)
         return cast(AnswerStream, stream)
 
     async def close(self) -> None:
         self.is_closed = True
-        if self._channel is not None:
-            await self._channel.close()
+        for channel in self._channels:
+            await channel.close()
 
-    def _open(self) -> grpc.aio.Channel:
+    def _open(self, node: int) -> grpc.aio.Channel:
         if self.is_closed:
             raise client_closed()
-        if self._channel is None:
-            address, tls = self.settings.address, self.settings.tls
-            self._channel = (
-                grpc.aio.insecure_channel(address, CHANNEL_OPTIONS)
+        if not self._channels:
+            tls, options = self.settings.tls, self.settings.channel_options
+            self._channels = [
+                grpc.aio.insecure_channel(address, options)
                 if tls is None
-                else grpc.aio.secure_channel(address, tls.credentials(), CHANNEL_OPTIONS)
-            )
-        return self._channel
+                else grpc.aio.secure_channel(address, tls.credentials(), options)
+                for address in self.settings.addresses
+            ]
+        return self._channels[node]

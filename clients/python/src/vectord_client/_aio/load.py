@@ -11,7 +11,7 @@ import grpc
 from .._core import operations
 from .._core.bulk import Batch, Batcher, LoadSettings, Tally, batches
 from .._core.retries import Patience
-from ..errors import CancelledError, error_of
+from ..errors import CancelledError
 from ..models import BulkProgress, NewPoint
 from .connection import Connection
 
@@ -70,12 +70,13 @@ class Load:
         """The answer to a request, which is sent again where it breaks."""
         patience = Patience(self._settings.patience)
         while True:
+            node = self._connection.node
             try:
-                return await self._connection.send(method, request, self._timeout)
+                return await self._connection.send(node, method, request, self._timeout)
             except CancelledError as closed:
                 raise closed.within(name) from closed
             except grpc.RpcError as failure:
-                error = error_of(failure, self._connection.is_closed)
+                error = self._connection.error_at(node, failure)
                 delay = patience.delay_after(error)
                 if delay is None:
                     raise error.within(name) from failure

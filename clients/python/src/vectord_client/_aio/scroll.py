@@ -9,7 +9,6 @@ import grpc
 
 from .._core.operations import Scroll
 from .._core.retries import Resumption
-from ..errors import error_of
 from ..models import Point
 from .answers import answers_of
 from .connection import Connection
@@ -21,7 +20,8 @@ async def scroll(
     """The points; a stream that breaks is gone on with behind the last message that came."""
     attempts = Resumption(connection.settings.retries, timeout)
     while True:
-        stream = connection.stream(asked.METHOD, asked.request(after), attempts.timeout())
+        node = connection.node
+        stream = connection.stream(node, asked.METHOD, asked.request(after), attempts.timeout())
         try:
             async for message in answers_of(stream):
                 page = asked.read(message)
@@ -31,7 +31,7 @@ async def scroll(
                     yield point
             return
         except grpc.RpcError as failure:
-            error = error_of(failure, connection.is_closed)
+            error = connection.error_at(node, failure)
             delay = attempts.delay_after(error)
             if delay is None:
                 raise error from failure

@@ -2,35 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
+from typing import cast
 
 import grpc
 
 SERVICE = "/vectord.v1.PointsService/"
 
 DEFAULT_TIMEOUT = 30.0
-DEFAULT_RETRIES = 5
+# Their waits take some 11 seconds together: a service that starts again is there by then.
+DEFAULT_RETRIES = 7
 
 # 31 years. gRPC counts nanoseconds since 1970 in 64 bits: with some 7 times as many seconds a
 # deadline would wrap around into the past.
 _GREATEST_TIMEOUT = 1e9
 
-CHANNEL_OPTIONS = [
+_CHANNEL_OPTIONS = [
     # The service bounds its answers (MAX_REQUEST_BYTES); gRPC would refuse those beyond 4 MiB.
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     # A service that is back is found soon: gRPC would wait for up to two minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 2_000),
-    # A call on a connection that is dead without a sign of it ends after 40 seconds.
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
     # Each client has a connection of its own; gRPC would share one between those of equal options.
     ("grpc.use_local_subchannel_pool", 1),
     # The client repeats calls itself, and knows which may be repeated.
     ("grpc.enable_retries", 0),
+]
+
+_ONE_NODE = [
+    *_CHANNEL_OPTIONS,
+    # A call on a connection that is dead without a sign of it ends after 90 seconds.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.http2.ping_timeout_ms", 60_000),
+]
+
+# Another node may answer. One that is frozen takes connections, and says nothing.
+_SEVERAL_NODES = [
+    *_CHANNEL_OPTIONS,
+    ("grpc.min_reconnect_backoff_ms", 3_000),
+    # A node that has sent nothing for so long is asked whether it is there, and each time anew.
+    ("grpc.keepalive_time_ms", 2_000),
+    ("grpc.http2.max_pings_without_data", 0),
+    ("grpc.http2.ping_timeout_ms", 3_000),
+    # gRPC would also ask to measure the line, whose answers wait behind the points on a slow one.
+    ("grpc.http2.bdp_probe", 0),
+    ("grpc.http2.lookahead_bytes", 4 * 1024 * 1024),
 ]
 
 
@@ -75,21 +95,23 @@ class Tls:
 class Settings:
     """What both clients are made from."""
 
-    address: str
-    """Host and port of the gRPC interface, such as 127.0.0.1:50051."""
+    addresses: tuple[str, ...]
+    """Host and port of the gRPC interface of each node, such as 127.0.0.1:50051."""
     key: str = field(repr=False)
     tls: Tls | None
     timeout: float
     retries: int
 
     def __post_init__(self) -> None:
-        address = self.address
-        if not isinstance(address, str) or not address.strip() or "://" in address:
-            raise ValueError(f"address is {address!r}, expected host:port without a scheme")
         _check_key(self.key)
         if self.retries < 0:
             raise ValueError(f"retries is {self.retries}, expected 0 or more")
         self.timeout_of(self.timeout)
+
+    @property
+    def channel_options(self) -> list[tuple[str, int]]:
+        """What the channel to each node is made with."""
+        return _ONE_NODE if len(self.addresses) == 1 else _SEVERAL_NODES
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
@@ -102,6 +124,18 @@ class Settings:
         if not isinstance(timeout, Real) or not timeout > 0:
             raise ValueError(f"timeout is {timeout!r}, expected more than 0 seconds")
         return float(min(timeout, _GREATEST_TIMEOUT))
+
+
+def addresses_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """The addresses of one node or of several."""
+    several = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+    addresses = tuple(given) if several else (cast(str, given),)
+    if not addresses:
+        raise ValueError("address is empty, expected host:port of one node or more")
+    for address in addresses:
+        if not isinstance(address, str) or not address.strip() or "://" in address:
+            raise ValueError(f"address is {address!r}, expected host:port without a scheme")
+    return addresses
 
 
 def _check_key(key: str) -> None:

@@ -5,15 +5,24 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import grpc
 
 from .._core import operations
 from .._core.bulk import Batch, LoadSettings, Tally, batches
 from .._core.retries import Patience
-from ..errors import CancelledError, error_of
+from ..errors import CancelledError
 from ..models import BulkProgress, NewPoint
 from .connection import Connection, PendingAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that a node was sent."""
+
+    node: int
+    answer: PendingAnswer
 
 
 class Load:
@@ -31,27 +40,27 @@ class Load:
         self._timeout = timeout
         self._tally = Tally()
         # In the order of the load, in which they are waited for.
-        self._under_way: deque[tuple[Batch, PendingAnswer]] = deque()
+        self._under_way: deque[tuple[Batch, Sent]] = deque()
 
     def run(self, points: Iterable[NewPoint]) -> BulkProgress:
         """Stores all points. A VectordError names the batch that failed; those before it are
         stored."""
         info = operations.info()
         name = "the start of the load"
-        pending = self._start(info.method, info.request, name)
-        answer = self._result(pending, info.method, info.request, name)
+        sent = self._start(info.method, info.request, name)
+        answer = self._result(sent, info.method, info.request, name)
         batcher = self._settings.batcher(info.read(answer).limits)
         try:
             for batch in batches(points, batcher):
                 while self._has_to_wait(batch):
                     self._finish_first()
-                pending = self._start(operations.UPSERT, batch.request, batch.name)
-                self._under_way.append((batch, pending))
+                sent = self._start(operations.UPSERT, batch.request, batch.name)
+                self._under_way.append((batch, sent))
             while self._under_way:
                 self._finish_first()
         finally:
-            for _, pending in self._under_way:
-                pending.cancel()
+            for _, sent in self._under_way:
+                sent.answer.cancel()
         return self._tally.progress()
 
     def _has_to_wait(self, batch: Batch) -> bool:
@@ -59,30 +68,31 @@ class Load:
         return is_full or batch.shares_a_point(other for other, _ in self._under_way)
 
     def _finish_first(self) -> None:
-        batch, pending = self._under_way[0]
-        answer = self._result(pending, operations.UPSERT, batch.request, batch.name)
+        batch, sent = self._under_way[0]
+        answer = self._result(sent, operations.UPSERT, batch.request, batch.name)
         self._under_way.popleft()
         progress = self._tally.add(batch, operations.read_upserted(answer))
         if self._settings.on_progress is not None:
             self._settings.on_progress(progress)
 
-    def _result(self, pending: PendingAnswer, method: str, request: bytes, name: str) -> bytes:
+    def _result(self, sent: Sent, method: str, request: bytes, name: str) -> bytes:
         """The answer to a request that has been sent, which is sent again where it breaks."""
         patience = Patience(self._settings.patience)
         while True:
             try:
-                return pending.result()
+                return sent.answer.result()
             except grpc.RpcError as failure:
-                error = error_of(failure, self._connection.is_closed)
+                error = self._connection.error_at(sent.node, failure)
                 delay = patience.delay_after(error)
                 if delay is None:
                     raise error.within(name) from failure
             self._tally.repeats += 1
             time.sleep(delay)
-            pending = self._start(method, request, name)
+            sent = self._start(method, request, name)
 
-    def _start(self, method: str, request: bytes, name: str) -> PendingAnswer:
+    def _start(self, method: str, request: bytes, name: str) -> Sent:
+        node = self._connection.node
         try:
-            return self._connection.start(method, request, self._timeout)
+            return Sent(node, self._connection.start(node, method, request, self._timeout))
         except CancelledError as error:
             raise error.within(name) from error
