@@ -1,4 +1,4 @@
-import { members, milliseconds, whole } from './checks.js';
+import { members, milliseconds, whole, wrong } from './checks.js';
 import { CancelledError, type VectordError } from './errors.js';
 import type { CallOptions, Retries } from './interface.js';
 import { repeat } from './repeat.js';
@@ -68,7 +68,9 @@ export class Calls {
   }
 }
 
-function merged(defaults: Retries, given: Partial<Retries> = {}): Retries {
+function merged(defaults: Retries, given: CallOptions['retries'] = {}): Retries {
+  if (given === 0) return { ...defaults, attempts: 1 };
+  if (typeof given === 'number') throw wrong('retries', given, 'an object, or 0 for none');
   const known = members('retries', given, RETRIES);
   const { attempts = defaults.attempts, baseMs = defaults.baseMs, maxMs = defaults.maxMs } = known;
   return {

@@ -34,8 +34,8 @@ export interface CallOptions {
   readonly deadlineMs?: number | undefined;
   /** Gives the call up, which then fails with a CancelledError. */
   readonly signal?: AbortSignal | undefined;
-  /** When and how often a call that failed is repeated; `{ attempts: 1 }` for never. */
-  readonly retries?: Partial<Retries> | undefined;
+  /** When and how often a call that failed is repeated; 0 for never. */
+  readonly retries?: Partial<Retries> | 0 | undefined;
 }
 
 /** How points are stored. */
@@ -97,6 +97,7 @@ export interface BulkOptions {
  * upserts and updates always, deletes only if the service itself has refused them (OVERLOADED,
  * UNAVAILABLE), since a point may have come back meanwhile. The counts of a call that was repeated are
  * those of its last try: what an earlier one had stored without an answer counts as replaced, or as kept.
+ * A repeat may undo what another client has written between two tries; `retries: 0` excludes that.
  */
 export interface Client {
   /**

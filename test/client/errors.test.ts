@@ -103,7 +103,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     'onProgress is 5, expected a function': (client) => client.bulk([POINT], { onProgress: 5 }),
     'deadlineMs is "5", expected a number': (client) => client.count({ deadlineMs: '5' }),
     'signal is an Object, expected an AbortSignal': (client) => client.count({ signal: {} }),
-    'retries is 5, expected an object': (client) => client.count({ retries: 5 }),
+    'retries is 5, expected an object, or 0': (client) => client.count({ retries: 5 }),
     'query.includes is unknown, expected only vector': (client) =>
       client.search({ ...NEAREST, vector: [1, 2, 3, 4], includes: [] }),
     'queries[1].k is unknown, expected only vector': (client) =>
@@ -234,7 +234,7 @@ describe('connect', () => {
     [{ retries: { attempts: 0 } }, 'retries.attempts is 0'],
     [{ retries: { maxMs: -1 } }, 'retries.maxMs is -1'],
     [{ retries: { baseMs: Infinity } }, 'retries.baseMs is Infinity'],
-    [{ retries: 5 }, 'retries is 5'],
+    [{ retries: 5 }, 'retries is 5, expected an object, or 0 for none'],
     [{ deadlineMs: '5' }, 'deadlineMs is "5"'],
     [{ fetch: 5 }, 'fetch is 5, expected a function'],
     [{ key: null }, 'key cannot be sent'],

@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { connect as connectTo, createServer, type AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, InvalidArgumentError, type Client } from '../../src/client/node.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { addressOf, failureOf, id, PROTOCOLS } from './open.js';
+import { Restartable } from './restart.js';
 
 const POINT = { id: id(1), vector: [1, 2, 3, 4] };
 const QUERY = { vector: POINT.vector, similarity: 'Cosine', limit: 1 } as const;
@@ -64,6 +68,52 @@ describe.each(PROTOCOLS)('over %s, of two nodes', (protocol) => {
     expect(await client.searchAll(queries)).toHaveLength(2_000);
     expect(await content()).toBe('the first');
   });
+});
+
+test.each(PROTOCOLS)(
+  'no call is lost while two nodes restart in turn, over %s',
+  async (protocol) => {
+    const nodes = [await Restartable.start(), await Restartable.start()] as const;
+    const addresses = nodes.map(({ server }) => addressOf(server, protocol));
+    const client = connect(addresses, { key: 'test-readwrite-key' });
+    onTestFinished(() => client.close());
+    const over = new AbortController();
+    let writes = 0;
+    const keepCalling = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        await Promise.all([client.upsert([POINT]), client.search(QUERY), client.count()]);
+        writes += 1;
+      }
+    };
+    const calls = Promise.all([keepCalling(), keepCalling()]);
+    for (const node of nodes) {
+      const before = writes;
+      await node.restart();
+      await expect.poll(() => writes, { timeout: 20_000 }).toBeGreaterThan(before + 2);
+    }
+    over.abort();
+    await calls;
+  },
+);
+
+test.each(PROTOCOLS)('calls outlast 4 seconds without a service, over %s', async (protocol) => {
+  const server = await startServer();
+  const service = new URL(addressOf(server, protocol));
+  const line = createServer((near) => {
+    const far = connectTo(Number(service.port), service.hostname);
+    for (const end of [near, far]) end.on('error', () => [near, far].forEach((it) => it.destroy()));
+    near.pipe(far).pipe(near);
+  });
+  await once(line.listen(0, '127.0.0.1'), 'listening');
+  const { port } = line.address() as AddressInfo;
+  line.close();
+  const client = connect(`${service.protocol}//127.0.0.1:${port}`, { key: 'test-readwrite-key' });
+  onTestFinished(() => client.close());
+  const calls = [client.upsert([POINT]), client.upsert([{ ...POINT, id: id(2) }])];
+  await sleep(4_000);
+  onTestFinished(() => void line.close());
+  line.listen(port, '127.0.0.1');
+  expect(await Promise.all(calls)).toMatchObject([{ stored: 1 }, { stored: 1 }]);
 });
 
 test('what is no list of nodes of one service is refused', () => {

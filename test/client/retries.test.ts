@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Client, Fetch } from '../../src/client/node.js';
+import type { Client, Fetch, VectordError } from '../../src/client/node.js';
 import { untilInflight } from '../support/inflight.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { addressOf, expectFailure, failureOf, id, open, PROTOCOLS } from './open.js';
@@ -176,6 +176,39 @@ test('the tries of a call are as many as it is given, and one for a refusal', as
   await failureOf(client.delete([id(1)]));
   expect(tries).toBe(7);
 });
+
+test.each([
+  [{ attempts: 2 }, 'done', 'ours'],
+  [0, 'CONNECTION_LOST', 'theirs'],
+] as const)(
+  "a repeated write may undo another's, which retries: 0 excludes: %j",
+  async (retries, outcome, left) => {
+    const server = await startServer();
+    const theirs = open(server, 'http');
+    await theirs.upsert([POINT]);
+    let isLost = false;
+    const losing: Fetch = async (url, init) => {
+      const answer = await fetch(url, init);
+      if (!isLost) return answer;
+      isLost = false;
+      await theirs.update([{ id: id(1), content: 'theirs' }]);
+      throw new TypeError('fetch failed');
+    };
+    const ours = open(server, 'http', { fetch: losing, retries });
+    for (const write of [
+      async () => ours.upsert([{ ...POINT, content: 'ours' }]),
+      async () => ours.update([{ id: id(1), content: 'ours' }]),
+    ]) {
+      isLost = true;
+      const end = write().then(
+        () => 'done',
+        ({ code }: VectordError) => code,
+      );
+      expect(await end).toBe(outcome);
+      expect((await theirs.get([id(1)])).points[0]?.content).toBe(left);
+    }
+  },
+);
 
 /** How many requests the service has refused for want of room. */
 async function refusals(server: TestServer): Promise<number> {

@@ -64,6 +64,38 @@ async def test_an_update_whose_answer_was_lost_is_repeated(
     assert (await call).updated == 1
 
 
+@pytest.mark.parametrize(("options", "left"), [({}, "ours"), ({"retries": 0}, "theirs")])
+async def test_a_repeated_write_may_undo_anothers_which_no_retries_exclude(
+    services: Any, client: Any, line: Any, options: Any, left: str
+) -> None:
+    await client.upsert([NewPoint([1, 0, 0, 0], id=A)])
+
+    async def content() -> str:
+        return str((await client.get([A])).points[0].content)
+
+    broken = services.open(line.address, **options)
+    for write in (
+        lambda: broken.upsert([NewPoint([1, 0, 0, 0], id=A, content="ours")]),
+        lambda: broken.update([PointUpdate(A, content="ours")]),
+    ):
+        await broken.count()
+        line.swallow_answers()
+        call = asyncio.ensure_future(write())
+
+        async def is_written() -> bool:
+            return await content() == "ours"
+
+        await until(is_written)
+        await client.update([PointUpdate(A, content="theirs")])
+        line.cut()
+        if left == "theirs":
+            with pytest.raises(ConnectionLostError):
+                await call
+        else:
+            await call
+        assert await content() == left
+
+
 async def test_a_delete_whose_answer_was_lost_is_not_repeated(
     services: Any, client: Any, line: Any
 ) -> None:
