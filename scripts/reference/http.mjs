@@ -78,9 +78,10 @@ function errorTable(responses) {
 }
 
 function schemaSection([name, schema]) {
-  const { description = '', properties } = schema;
-  const body = properties === undefined ? `${typeOf(schema)}.` : propertyTable(schema);
-  return [heading(3, name), description, body].join('\n\n');
+  const { description = '', properties, allOf = [] } = schema;
+  const type = properties === undefined ? [`${typeOf(schema)}.`] : [];
+  const tables = [schema, ...allOf].filter((part) => part.properties !== undefined);
+  return [heading(3, name), description, ...type, ...tables.map(propertyTable)].join('\n\n');
 }
 
 function propertyTable({ properties, required = [] }) {
@@ -108,6 +109,10 @@ function typeOf(schema) {
   }
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(', ');
+  if (schema.allOf !== undefined) {
+    const named = schema.allOf.filter(({ $ref, type }) => $ref !== undefined || type !== undefined);
+    return named.map(typeOf).join(' and ');
+  }
   const choices = schema.oneOf ?? schema.anyOf;
   if (choices !== undefined) return choices.map(typeOf).join(' or ');
   if (schema.type === 'array') return `array of ${typeOf(schema.items ?? {})}`;

@@ -96,6 +96,13 @@ async function provoke(status: string, method: string, path: string): Promise<An
   }
 }
 
+/** The base64 of a vector that has this value in one place. */
+function base64With(at: number, value: number): string {
+  return Buffer.from(
+    Float32Array.from(VECTOR.map((one, place) => (place === at ? value : one))).buffer,
+  ).toString('base64');
+}
+
 function operations(): { path: string; method: string; operation: Operation }[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item)
@@ -136,6 +143,26 @@ function resolve(response: ResponseObject): ResponseObject {
 it('names the server that it comes from, whatever its port', () => {
   const urls = document.servers.map(({ url }) => new URL(url, `${server.http}/docs/openapi.yaml`));
   expect(urls.map(({ origin }) => origin)).toEqual([new URL(server.http).origin]);
+});
+
+it('says which base64 is a vector', async () => {
+  const reader = new Client(server, server.keys.readwrite);
+  const { pattern } = document.components.schemas['Base64Vector'] ?? {};
+  const allowed = new RegExp(String(pattern), 'u');
+  for (const [vector, isOne] of [
+    ['AACAPwAAAEAAAEBAAACAQAAAoEA=', true],
+    ['AACAPwAAAEAAAEBAAACAQAAAoEA', true],
+    // Of six bytes too few, with a bit to spare that is set, and with padding that is too long.
+    ['AACAPwAAAEAAAEBAAACAQA==', false],
+    ['AACAPwAAAEAAAEBAAACAQAAAoEB=', false],
+    ['AACAPwAAAEAAAEBAAACAQAAAoEA==', false],
+    // NaN in the first place, an infinity in each of the others.
+    ...[0, 1, 2, 3, 4].map((at) => [base64With(at, at === 0 ? NaN : -Infinity), false] as const),
+    ...[0, 1, 2, 3, 4].map((at) => [base64With(at, 3.4028234663852886e38), true] as const),
+  ] as const) {
+    const { status } = await reader.post('/v1/points/search', { ...QUERY, vector });
+    expect([vector, allowed.test(vector), status]).toEqual([vector, isOne, isOne ? 200 : 400]);
+  }
 });
 
 describe('the OpenAPI document', () => {
