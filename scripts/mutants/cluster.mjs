@@ -760,11 +760,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a loop takes orders before it is in the cluster',
     'src/process/loop-worker.ts',
-    '  const cluster = await openClusterPoints(settings, engine, logger);\n' +
-      '  // Orders that came meanwhile have waited in the port.\n' +
-      '  const main = new PortCalls<MainOrders>(\n    port,\n    orders(() => loop),\n  );\n',
-    '  const main = new PortCalls<MainOrders>(\n    port,\n    orders(() => loop),\n  );\n' +
-      '  const cluster = await openClusterPoints(settings, engine, logger);\n',
+    'begin: async (data) => void (loop = await open(data)),',
+    'begin: (data: LoopThreadData) => void open(data).then((made) => (loop = made)),',
     START_TESTS,
   ),
   mutant(

@@ -4,7 +4,7 @@ import type { LoopStats } from '../observe/loop-stats.js';
 import type { Task } from '../wire/decoder.js';
 import type { LoopSettings } from './loop.js';
 
-/** What the thread of a loop is started with. */
+/** What a loop on a thread is made of. */
 export interface LoopThreadData {
   readonly settings: LoopSettings;
   /** The numbers under which it finds what all loops share. */
@@ -30,8 +30,8 @@ export type MainOrders = {
 
 /** What the thread of a loop does for the main thread. */
 export type LoopOrders = {
-  /** Answers once the loop can take connections. */
-  ready(none: undefined): void;
+  /** Makes the loop; answers once it can take connections. It comes first. */
+  begin(data: LoopThreadData): Promise<void>;
   setKeys(keys: readonly Key[]): Promise<void>;
   setTlsPair(pair: TlsPair): Promise<void>;
   stats(none: undefined): Promise<LoopStats>;

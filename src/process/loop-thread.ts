@@ -8,20 +8,36 @@ import type { LoopControl, LoopParts, LoopSettings } from './loop.js';
 import type { LargeRequest, LoopOrders, LoopThreadData, MainOrders } from './loop-orders.js';
 import { Moved, PortCalls } from './port-calls.js';
 
+/**
+ * A thread that loads the code of a loop. That takes about as long as a start of the service does
+ * otherwise: it is begun meanwhile. A process that ends does not wait for it.
+ */
+export function openLoopWorker(): Worker {
+  const worker = new Worker(new URL('./loop-worker.js', import.meta.url));
+  worker.unref();
+  return worker;
+}
+
 /** A loop on a thread of its own. */
 export class LoopThread implements LoopControl {
   readonly #worker: Worker;
+  readonly #data: LoopThreadData;
   readonly #calls: PortCalls<LoopOrders>;
   #isEnding = false;
 
-  constructor(settings: LoopSettings, { engine, http, grpc, large, metrics }: LoopParts) {
-    const workerData: LoopThreadData = {
+  constructor(
+    worker: Worker,
+    settings: LoopSettings,
+    { engine, http, grpc, large, metrics }: LoopParts,
+  ) {
+    this.#worker = worker;
+    worker.ref();
+    this.#data = {
       settings,
       engine: engine.share(),
       http: http.share(),
       grpc: grpc.share(),
     };
-    this.#worker = new Worker(new URL('./loop-worker.js', import.meta.url), { workerData });
     const reader = new RequestsOfThread(large);
     const orders: MainOrders = {
       metrics,
@@ -37,9 +53,9 @@ export class LoopThread implements LoopControl {
     });
   }
 
-  /** Resolves once the loop can take connections. */
-  async ready(): Promise<void> {
-    await this.#calls.call('ready', undefined);
+  /** Makes the loop. Resolves once it can take connections. */
+  async begin(): Promise<void> {
+    await this.#calls.call('begin', this.#data);
   }
 
   async setKeys(keys: readonly Key[]): Promise<void> {

@@ -1,5 +1,5 @@
 // The thread of a loop, see loop-thread.ts.
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads';
+import { parentPort, type MessagePort } from 'node:worker_threads';
 import { REAL_CLOCK } from '../core/clock.js';
 import type { OnRequestEnd } from '../core/request-end.js';
 import { Acceptor } from '../engine/acceptor.js';
@@ -37,41 +37,31 @@ class ReaderOfMain implements LargeReader {
   }
 }
 
-await serve(parentPort as MessagePort, workerData as LoopThreadData);
+let loop: Loop | undefined;
 
-async function serve(port: MessagePort, data: LoopThreadData): Promise<void> {
-  const { settings } = data;
+const main = new PortCalls<MainOrders>(parentPort as MessagePort, {
+  begin: async (data) => void (loop = await open(data)),
+  setKeys: async (keys) => await loop?.setKeys(keys),
+  setTlsPair: async (pair) => await loop?.setTlsPair(pair),
+  stats: async () => await (loop as Loop).stats(),
+  close: async (graceMs) => await loop?.close(graceMs),
+} satisfies LoopOrders);
+
+async function open({ settings, ...shared }: LoopThreadData): Promise<Loop> {
   const { logLevel, logFormat } = settings.config;
   const logger = createLogger(logLevel, standardError(logFormat));
   exitOnDefect(logger);
   const tracing = await openTracing(settings.config, logger, REAL_CLOCK);
-  const engine = Engine.shared(data.engine);
-  const cluster = await openClusterPoints(settings, engine, logger);
-  // Orders that came meanwhile have waited in the port.
-  const main = new PortCalls<MainOrders>(
-    port,
-    orders(() => loop),
-  );
-  const loop = new Loop(settings, {
+  const engine = Engine.shared(shared.engine);
+  return new Loop(settings, {
     engine,
-    cluster,
-    http: Acceptor.shared(data.http),
-    grpc: Acceptor.shared(data.grpc),
+    cluster: await openClusterPoints(settings, engine, logger),
+    http: Acceptor.shared(shared.http),
+    grpc: Acceptor.shared(shared.grpc),
     large: new ReaderOfMain(main),
     metrics: async () => await main.call('metrics', undefined),
     logger,
     clock: REAL_CLOCK,
     tracing,
   });
-}
-
-function orders(loop: () => Loop): LoopOrders {
-  return {
-    // Orders are heard once the loop is made.
-    ready: () => undefined,
-    setKeys: async (keys) => await loop().setKeys(keys),
-    setTlsPair: async (pair) => await loop().setTlsPair(pair),
-    stats: async () => await loop().stats(),
-    close: async (graceMs) => await loop().close(graceMs),
-  };
 }

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads';
 import type { Key } from '../auth/keys-file.js';
 import type { TlsPair } from '../auth/tls-files.js';
 import type { LoopStats } from '../observe/loop-stats.js';
@@ -12,12 +13,15 @@ export class Loops implements LoopControl {
     private readonly threads: readonly LoopThread[],
   ) {}
 
-  /** Starts as many as LOOPS says. */
-  static async start(settings: LoopSettings, parts: LoopParts): Promise<Loops> {
+  /** Starts one on each of these threads, and that of the calling thread. */
+  static async start(
+    workers: readonly Worker[],
+    settings: LoopSettings,
+    parts: LoopParts,
+  ): Promise<Loops> {
     const own = new Loop(settings, parts);
-    const more = Array.from({ length: settings.config.loops - 1 });
-    const threads = more.map(() => new LoopThread(settings, parts));
-    await Promise.all(threads.map((thread) => thread.ready()));
+    const threads = workers.map((worker) => new LoopThread(worker, settings, parts));
+    await Promise.all(threads.map((thread) => thread.begin()));
     return new Loops(own, threads);
   }
 

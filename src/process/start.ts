@@ -29,6 +29,7 @@ import { Engine, type DimensionSource } from '../engine/native.js';
 import type { ClusterNode } from '../cluster/open.js';
 import { loadCluster, openClusterPoints } from './cluster.js';
 import { Loops } from './loops.js';
+import { openLoopWorker } from './loop-thread.js';
 import { budgetOf, rulesOf, type LoopParts } from './loop.js';
 import { SHUTDOWN_GRACE_MS } from './shutdown.js';
 import { openTls, plainTextWarning } from './tls.js';
@@ -61,6 +62,7 @@ export async function start(
   const tracing = await openTracing(config, logger, clock);
   const tls = openTls(config, logger);
   const dataPath = ensureDataFolder(config.dataPath);
+  const workers = Array.from({ length: config.loops - 1 }, openLoopWorker);
   const { cluster, engine } = await openStore(config, dataPath, logger, clock);
   const storePath = cluster?.folder ?? dataPath;
   const disk = new DiskWatch(storePath, logger, clock);
@@ -96,7 +98,7 @@ export async function start(
       clock,
       tracing,
     };
-    const loops = await Loops.start(settings, parts);
+    const loops = await Loops.start(workers, settings, parts);
     const metrics = new Metrics({
       engine,
       service: loops.own.service,

@@ -6,7 +6,7 @@ import { ownFolder, POINT, Vectord } from '../support/vectord.js';
 /** Runs before the service in each of its threads: the one that reads crashes instead of answering. */
 const CRASH = `
 const { isMainThread, parentPort, workerData } = require('node:worker_threads');
-if (!isMainThread && 'dimension' in workerData) parentPort.postMessage = () => { throw new Error('a crash on purpose'); };
+if (!isMainThread && workerData?.dimension) parentPort.postMessage = () => { throw new Error('a crash on purpose'); };
 `;
 
 test('a crash of the thread that reads requests is logged and ends the process with 1', async () => {
