@@ -6,8 +6,9 @@ import type { Certificates } from './credentials.js';
 const OPTIONS = {
   // The service bounds its answers itself, by MAX_REQUEST_BYTES.
   'grpc.max_receive_message_length': -1,
-  // Calls are repeated by the client, which knows which of them may be.
-  'grpc.enable_retries': 0,
+  // Calls that the service has begun are repeated by the client, which knows which of them may be. The
+  // channel sends others once more: those that met the end of their connection on their way.
+  'grpc.enable_retries': 1,
   // Soon after the service is back, so is the connection.
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 1_000,
