@@ -1,4 +1,8 @@
 //! The threads of an engine where the system refuses one.
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lint spares test functions, not their helpers"
+)]
 
 use std::{
     fs::{self, Permissions},

@@ -39,6 +39,7 @@ fn open(folder: &TempDir) -> Engine {
         segment_bytes: 1 << 20,
         max_queued_bytes: 64 << 20,
         max_column_bytes: 1 << 20,
+        give_back_after: None,
     })
     .unwrap()
 }
