@@ -5,6 +5,7 @@ use std::{
     io::{self, ErrorKind, Read},
     os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use fs_err::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -122,7 +123,7 @@ struct DiskFolder {
 
 impl IoFolder for DiskFolder {
     fn sync(&self) -> io::Result<()> {
-        self.folder.sync_all()
+        synced(&self.folder, self.folder.sync_all())
     }
 }
 
@@ -146,11 +147,11 @@ impl IoFile for DiskFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.0.sync_data()
+        synced(&self.0, self.0.sync_data())
     }
 
     fn sync_all(&self) -> io::Result<()> {
-        self.0.sync_all()
+        synced(&self.0, self.0.sync_all())
     }
 
     fn map(&self) -> io::Result<Mapping> {
@@ -223,6 +224,50 @@ pub fn sync_way_to(io: &dyn Io, folder: &Path) {
     }
 }
 
+/// Whether a disk was not asked to write out its own cache, see [`synced`].
+static LEAVES_DISK_CACHE: AtomicBool = AtomicBool::new(false);
+
+/// What to tell of syncs so far, if they protect less than they should.
+pub fn weak_sync() -> Option<String> {
+    LEAVES_DISK_CACHE.load(Relaxed).then(|| {
+        "the file system does not know F_FULLFSYNC, as over a network: an acknowledged write survives a \
+         kill of the process, but perhaps no power cut, for its disk may keep it in a cache"
+            .to_owned()
+    })
+}
+
+/// The outcome of a sync. On macOS it has the disk write out its own cache too (`F_FULLFSYNC`), which
+/// some file systems do not know. There what the system holds is written out alone.
+fn synced(file: &fs_err::File, outcome: io::Result<()>) -> io::Result<()> {
+    if cfg!(target_vendor = "apple") {
+        let plainly = || Ok(rustix::fs::fsync(file.file())?);
+        or_else_plainly(outcome, plainly, &LEAVES_DISK_CACHE)
+    } else {
+        outcome
+    }
+}
+
+/// The outcome, or where the file system does not know the call, that of another one; `was_needed` is
+/// set if that was done.
+fn or_else_plainly(
+    outcome: io::Result<()>,
+    plainly: impl FnOnce() -> io::Result<()>,
+    was_needed: &AtomicBool,
+) -> io::Result<()> {
+    match outcome {
+        // After any other failure a second sync may succeed though data is lost.
+        Err(error) if UNKNOWN_CALL.iter().any(|&code| has_code(&error, code)) => {
+            plainly()?;
+            was_needed.store(true, Relaxed);
+            Ok(())
+        }
+        outcome => outcome,
+    }
+}
+
+/// What a file system answers to a call that it does not know.
+const UNKNOWN_CALL: [i32; 3] = [libc::ENOTSUP, libc::ENOTTY, libc::EINVAL];
+
 /// Fills the buffer from an offset; a file that ends before is an error.
 pub fn read_exact(file: &dyn IoFile, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !buffer.is_empty() {
@@ -256,12 +301,14 @@ pub fn write_all(file: &dyn IoFile, bytes: &[u8], offset: u64) -> Result<(), (u6
 /// Whether an error says that no further file can be opened. Then nothing was done, and another try
 /// may succeed soon.
 pub fn is_out_of_files(error: &io::Error) -> bool {
-    let is = |code: i32| {
-        // An error that names its file has the code only in its text.
-        let ending = format!("(os error {code})");
-        error.raw_os_error() == Some(code) || error.to_string().ends_with(&ending)
-    };
-    is(libc::EMFILE) || is(libc::ENFILE)
+    has_code(error, libc::EMFILE) || has_code(error, libc::ENFILE)
+}
+
+/// Whether the system has answered with this code.
+fn has_code(error: &io::Error, code: i32) -> bool {
+    // An error that names its file has the code only in its text.
+    let ending = format!("(os error {code})");
+    error.raw_os_error() == Some(code) || error.to_string().ends_with(&ending)
 }
 
 /// Whether an error says that the disk is full. After it a store goes on.
@@ -303,6 +350,20 @@ mod tests {
         assert!(name.sync_data().is_err());
         assert!(name.sync_all().is_err());
         assert!(Disk.sync_folder(Path::new("/proc/self")).is_err());
+    }
+
+    #[test]
+    fn only_a_call_that_is_unknown_is_done_in_another_way_which_is_told() {
+        let failed = |code| Err(io::Error::from_raw_os_error(code));
+        let never = || panic!("a second sync may succeed though data is lost");
+        let was_needed = AtomicBool::new(false);
+        let sync = |outcome, plain| or_else_plainly(outcome, || plain, &was_needed);
+        assert!(or_else_plainly(failed(libc::EIO), never, &was_needed).is_err());
+        or_else_plainly(Ok(()), never, &was_needed).unwrap();
+        assert!(sync(failed(libc::ENOTSUP), failed(libc::EIO)).is_err());
+        assert!(!was_needed.load(Relaxed));
+        sync(failed(libc::ENOTSUP), Ok(())).unwrap();
+        assert!(was_needed.load(Relaxed));
     }
 }
 

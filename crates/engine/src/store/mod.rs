@@ -173,6 +173,7 @@ impl Store {
             Err(Error::StorageFull) => notes.push("the disk is full: reads only".to_owned()),
             other => other?,
         }
+        notes.extend(io::weak_sync());
         let (points, dead, tombstones) = found.replay.into_points();
         for point in &points {
             let bytes = record_bytes(store.manifest.dimension, point.payload_bytes.into());
