@@ -11,12 +11,10 @@ use std::{
 };
 
 use memmap2::{MmapOptions, MmapRaw, UncheckedAdvice};
-
-/// The unit of advice to the system: a page of memory on most machines.
-const PAGE: u64 = 4096;
+use rustix::param::page_size;
 
 /// Fewer bytes than this are not released: they are not worth a system call.
-const LEAST_LET_GO: u64 = 4 * PAGE;
+const LEAST_LET_GO: u64 = 16 * 1024;
 
 /// The pages of a range that are asked for whether they are in the cache.
 #[cfg(target_os = "linux")]
@@ -54,11 +52,11 @@ impl Mapping {
         {
             let (offset, length) = self.pages(from, to);
             // A single page is read in one piece anyway.
-            if length <= PAGE as usize {
+            if length <= page_size() {
                 return;
             }
             // To ask of every page would take a sixth of the time of a scan.
-            let step = length.div_ceil(SAMPLED_PAGES).max(PAGE as usize);
+            let step = length.div_ceil(SAMPLED_PAGES).max(page_size());
             let mut some = (offset..offset + length).step_by(step);
             if !some.all(|offset| self.is_cached(offset)) {
                 let need = memmap2::Advice::WillNeed;
@@ -72,12 +70,13 @@ impl Mapping {
     /// Whether the page that holds this offset is in the cache of the system.
     #[cfg(target_os = "linux")]
     fn is_cached(&self, offset: usize) -> bool {
-        let offset = offset / PAGE as usize * PAGE as usize;
+        let page = page_size();
+        let offset = offset / page * page;
         let mut state = 0_u8;
         // SAFETY: the page lies in the mapping, and its state is one byte.
         let asked = unsafe {
             let start = self.memory.as_mut_ptr().add(offset);
-            libc::mincore(start.cast(), PAGE as usize, &raw mut state)
+            libc::mincore(start.cast(), page, &raw mut state)
         };
         asked == 0 && state & 1 == 1
     }
@@ -86,7 +85,8 @@ impl Mapping {
     /// range, within the mapping.
     #[cfg(target_os = "linux")]
     fn pages(&self, from: u64, to: u64) -> (usize, usize) {
-        let from = from / PAGE * PAGE;
+        let page = page_size() as u64;
+        let from = from / page * page;
         let length = to.min(self.memory.len() as u64).saturating_sub(from);
         (from as usize, length as usize)
     }
@@ -158,8 +158,9 @@ impl Mapping {
     /// a page also reads in the pages around it. A later read gets them back from the page cache,
     /// or from the file.
     pub fn evict(&self, from: u64, to: u64) {
-        let from = from.next_multiple_of(PAGE);
-        let to = to.min(self.memory.len() as u64) / PAGE * PAGE;
+        let page = page_size() as u64;
+        let from = from.next_multiple_of(page);
+        let to = to.min(self.memory.len() as u64) / page * page;
         if to < from.saturating_add(LEAST_LET_GO) {
             return;
         }
@@ -177,7 +178,7 @@ impl Mapping {
 
 #[cfg(test)]
 mod tests {
-    use super::Mapping;
+    use super::{Mapping, page_size};
 
     #[test]
     fn bytes_can_be_seen_only_before_the_published_end() {
@@ -212,14 +213,14 @@ mod tests {
     fn a_page_read_at_random_comes_alone_and_what_is_asked_for_comes_ahead() {
         const PAGES: usize = 256;
         let file = tempfile::tempfile().unwrap();
-        std::os::unix::fs::FileExt::write_all_at(&file, &vec![1; PAGES * 4096], 0).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &vec![1; PAGES * page_size()], 0).unwrap();
         file.sync_all().unwrap();
         let mapping = Mapping::new(&file).unwrap();
-        mapping.publish((PAGES * 4096) as u64);
+        mapping.publish((PAGES * page_size()) as u64);
         mapping.read_at_random();
         rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
         let cached = || {
-            let pages = (0..PAGES).filter(|page| mapping.is_cached(page * 4096));
+            let pages = (0..PAGES).filter(|page| mapping.is_cached(page * page_size()));
             pages.count()
         };
         if cached() > 0 {
@@ -228,7 +229,8 @@ mod tests {
         }
         assert_eq!(mapping.published()[9 * 4096], 1);
         assert_eq!(cached(), 1);
-        mapping.ask_ahead(100 * 4096 + 7, (PAGES * 4096) as u64);
+        let (from, to) = (100 * page_size() + 7, PAGES * page_size());
+        mapping.ask_ahead(from as u64, to as u64);
         for _ in 0..1_000 {
             if cached() > PAGES - 100 {
                 return;
