@@ -394,7 +394,10 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     const part = await publish({ part: change, request });
     await publish({ part: change.subarray(1), request });
     await publish({ part: change, request: request + 1 });
+    await publish({ part: new Uint8Array(), request });
     const wrong = [
+      [],
+      [6n],
       [2n],
       [0n],
       [1n],
@@ -409,7 +412,7 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     await publish({ parts: { sequences: [BigInt(part)] }, request });
     // What is gone was stored long before, by this measure.
     follow(undefined, { changeBytes: 2 * change.length - 2, partsMs: -60_000 });
-    await expect.poll(() => engine.position.sequence, PATIENCE).toBe(15);
+    await expect.poll(() => engine.position.sequence, PATIENCE).toBe(18);
     await expect.poll(strays, PATIENCE).toBe(wrong.length);
     expect(countOf(engine)).toBe(2);
     expect(outcomes.map(({ isVoid, stored }) => [isVoid, stored])).toEqual([

@@ -402,7 +402,7 @@ export class Follower {
       if (total > this.most.changeBytes) return undefined;
       bytes.push(other.part);
     }
-    return Buffer.concat(bytes);
+    return total === 0 ? undefined : Buffer.concat(bytes);
   }
 
   /**
