@@ -70,6 +70,21 @@ describe.skipIf(HAS_NO_NATS)('packets between nodes (need nats-server)', () => {
     expect((await ask(0)).length).toBe(most);
   });
 
+  test('pieces may be shorter than what was asked for, as from a server that takes less', async () => {
+    const [asker, { nats }] = [await open('short'), await open('short')];
+    const whole = randomBytes(2 * MEBIBYTE);
+    const subject = 'short.pieces.of-a-small-server';
+    nats.subscribe(subject, (question, answer) => {
+      const { offset, bytes } = PieceQuestion.decode(question);
+      answer(whole.subarray(offset, offset + Math.min(bytes, 100_000)));
+    });
+    const kept = { subject, number: 1, bytes: whole.length };
+    nats.subscribe(SUBJECT, (_, answer) => answer(Packet.encode({ kept }).finish()));
+    await nats.connection.flush();
+    const answer = await asker.packets.ask(SUBJECT, Uint8Array.of(1), LONG_MS);
+    expect(Buffer.compare(answer, whole)).toBe(0);
+  });
+
   test('of a copy of the points all that is answered fits into a message', async () => {
     const [{ nats }, asker] = [await open('copies'), await open('copies')];
     const path = makeTemporaryFolder();

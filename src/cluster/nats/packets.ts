@@ -161,15 +161,21 @@ export class Packets {
     let next = 0;
     await inParallel(PIECES_AT_ONCE, async () => {
       if (next >= bytes) return false;
-      const offset = next;
-      next += step;
-      const asked = { number, offset, bytes: Math.min(step, bytes - offset) };
-      const question = PieceQuestion.encode(asked).finish();
-      const piece = await this.#fetches.take(
-        async () => await this.nats.ask(subject, question, PIECE_MS),
-      );
-      if (piece.length !== asked.bytes) throw new Error('a part of it is kept no longer');
-      all.set(piece, offset);
+      const end = Math.min(next + step, bytes);
+      let offset = next;
+      next = end;
+      // The server of who answers may take smaller messages.
+      while (offset < end) {
+        const question = PieceQuestion.encode({ number, offset, bytes: end - offset }).finish();
+        const piece = await this.#fetches.take(
+          async () => await this.nats.ask(subject, question, PIECE_MS),
+        );
+        if (piece.length === 0 || piece.length > end - offset) {
+          throw new Error('a part of it is kept no longer');
+        }
+        all.set(piece, offset);
+        offset += piece.length;
+      }
       return true;
     });
     return all;
