@@ -1,6 +1,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { subjects } from '../../src/cluster/nats/subjects.js';
@@ -52,6 +53,8 @@ describe.skipIf(HAS_NO_NATS)('the NATS permissions of docs/SECURITY.md (need nat
       await expect
         .poll(status, POLL)
         .toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('all is well') });
+      // The nodes have told of themselves.
+      expect((await status()).stdout.split(hostname())).toHaveLength(cluster.nodes.length + 1);
 
       // Trimming takes more writes than a test has.
       const open = async (login = '') => {
