@@ -72,6 +72,17 @@ impl Budget {
     }
 }
 
+impl Reservation {
+    /// Changes it to the `bytes` that an accepted request turns out to take, which are never refused:
+    /// it could not be done however often it were sent.
+    pub fn set(&mut self, bytes: usize) {
+        let mut used = lock(&self.budget.used);
+        *used.of(self.bytes) -= self.bytes;
+        *used.of(bytes) += bytes;
+        self.bytes = bytes;
+    }
+}
+
 impl Used {
     /// The count that a request of this size belongs to.
     fn of(&mut self, bytes: usize) -> &mut usize {

@@ -300,10 +300,18 @@ impl Engine {
     /// are written while the search threads look for them. `done` is called, maybe on another thread,
     /// once the delete is durable and visible, with their number.
     pub fn delete_matching(&self, filter: Arc<Filter>, done: Done<u64>) {
+        let ids = self.index.live() as usize * size_of::<PointId>();
+        let memory = match self.budget.reserve(ids) {
+            Ok(memory) => memory,
+            Err(error) => return done(Err(error)),
+        };
         let (writer, of_delete) = (Arc::clone(&self.writer), Arc::clone(&filter));
         let delete = move |found| match found {
-            Ok(found) => writer.delete_matching(of_delete, found, done),
-            Err(error) => done(Err(error)),
+            Ok(found) => writer.delete_matching(of_delete, found, memory, done),
+            Err(error) => {
+                drop(memory);
+                done(Err(error));
+            }
         };
         let (index, budget) = (&self.index, &self.budget);
         let finding = Reading::of_matches(index, budget, filter, Box::new(delete));

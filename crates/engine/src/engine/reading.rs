@@ -267,7 +267,11 @@ impl<T: Send + 'static> Job for Reading<T> {
     }
 
     fn bytes(&self) -> usize {
-        self.reads() * size_of::<PointId>()
+        match self.points {
+            Some(_) => self.reads() * size_of::<PointId>(),
+            // A bit for each point in each of some sets.
+            None => self.reads() / 2,
+        }
     }
 
     fn run(&self, _part: usize, _scratch: &mut Scratch, turn: &Turn) -> bool {

@@ -24,12 +24,13 @@ impl Matches {
     ///
     /// # Errors
     /// [`Error::Abandoned`] if `goes_on` has answered no meanwhile, as it
-    /// does for good from then on.
+    /// does for good from then on; [`Error::Overloaded`] if the system has no memory.
     pub fn find(index: &Index, filter: &Filter, goes_on: &dyn Fn() -> bool) -> Result<Matches> {
         let mut matches = Matches::default();
         let mut behind = u64::MAX;
         loop {
             let later = matches.later(&index.view(), filter, goes_on)?;
+            reserve(&mut matches.points, later.points.len())?;
             matches.points.extend(later.points);
             matches.sequence = later.sequence;
             let now = index.arena.visible() - matches.sequence;
@@ -54,11 +55,11 @@ impl Matches {
         let mut points = Vec::new();
         if self.sequence == 0 {
             let matching = view.matching(filter, goes_on)?;
-            let reserved = points.try_reserve_exact(matching.count());
-            reserved.map_err(|_| Error::Overloaded("no memory for the points to delete".into()))?;
+            reserve(&mut points, matching.count())?;
             points.extend(matching.slots().map(name));
         } else {
             let later = view.matching_later(self.sequence, filter, goes_on)?;
+            reserve(&mut points, later.len())?;
             points.extend(later.into_iter().map(name));
         }
         Ok(Matches {
@@ -80,4 +81,10 @@ impl Matches {
     pub fn bytes(&self) -> usize {
         self.points.capacity() * size_of::<(PointId, u64)>()
     }
+}
+
+/// Makes room for this number of further points, and no more.
+fn reserve(points: &mut Vec<(PointId, u64)>, further: usize) -> Result<()> {
+    let reserved = points.try_reserve_exact(further);
+    reserved.map_err(|_| Error::Overloaded("no memory for the points to delete; try again".into()))
 }

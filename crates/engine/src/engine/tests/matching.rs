@@ -13,6 +13,7 @@ use std::{
 use tempfile::TempDir;
 use vectord_filter::{Condition, Expression, Filter, Test, Value};
 
+use super::workers::wait_until;
 use crate::{
     Engine, Options, Params, Result,
     engine::{
@@ -28,6 +29,10 @@ use crate::{
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn open(folder: &TempDir) -> Engine {
+    open_with(folder, 64 << 20)
+}
+
+fn open_with(folder: &TempDir, max_queued_bytes: usize) -> Engine {
     Engine::open(&Options {
         path: folder.path().into(),
         dimension: Some(1),
@@ -37,7 +42,7 @@ fn open(folder: &TempDir) -> Engine {
         },
         warm_metrics: Vec::new(),
         segment_bytes: 1 << 20,
-        max_queued_bytes: 64 << 20,
+        max_queued_bytes,
         max_column_bytes: 1 << 20,
         give_back_after: None,
     })
@@ -209,7 +214,9 @@ fn what_passes_when_the_writer_comes_to_a_delete_is_deleted() {
         update(&engine, 9, 0);
         update(&engine, 10, 1);
         let is_updated = usize::from(asked.load(Ordering::Relaxed) > 30);
-        let deleted = answer(|done| engine.writer.delete_matching(filter, found, done));
+        let memory = engine.budget.reserve(0).unwrap();
+        let delete = |done| engine.writer.delete_matching(filter, found, memory, done);
+        let deleted = answer(delete);
         let gone = 4 + is_updated as u64 + u64::from(later) / 2 - 1;
         assert_eq!(deleted, gone, "{later} later");
         let mut left = vec![1, 2, 4, 7, 8, 9];
@@ -217,5 +224,42 @@ fn what_passes_when_the_writer_comes_to_a_delete_is_deleted() {
         left.extend((12..8 + later).step_by(2));
         assert_eq!(points(&engine), left, "{later} later");
         assert_eq!(is_updated == 1, later > 100);
+    }
+}
+
+/// The points of the tests of memory: enough that a request that names each of them is large.
+const MANY: u32 = 8_000;
+
+#[test]
+fn the_points_that_a_delete_has_found_are_the_memory_that_it_holds_and_never_its_refusal() {
+    let folder = new_folder();
+    let engine = open_with(&folder, 280_000);
+    // Beside these, there is room to look for the points, but not for all of them.
+    let others = 100_000;
+    for found in [MANY, 1] {
+        let numbers: Vec<u32> = (0..MANY).collect();
+        for numbers in numbers.chunks(1_000) {
+            upsert(&engine, numbers, |number| u32::from(number < found));
+        }
+        let held = engine.budget.reserve(others).unwrap();
+        let (open, opened) = channel::<()>();
+        let (begun, has_begun) = channel();
+        let writer = Arc::clone(&engine.writer);
+        thread::spawn(move || {
+            writer.run(move |_| {
+                begun.send(()).unwrap();
+                opened.recv_timeout(PATIENCE)
+            })
+        });
+        has_begun.recv_timeout(PATIENCE).unwrap();
+        let filter = Arc::new(Filter::new(is_one()));
+        let deleted = begin(|done| engine.delete_matching(filter, done));
+        let bytes = others + 256 + found as usize * 24;
+        wait_until(|| engine.budget.usage().0 == bytes || !is_waiting(&deleted));
+        drop(open);
+        let deleted = deleted.recv_timeout(PATIENCE).unwrap().unwrap();
+        assert_eq!(deleted, u64::from(found));
+        assert_eq!(engine.budget.usage().0, others);
+        drop(held);
     }
 }

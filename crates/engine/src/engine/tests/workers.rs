@@ -203,7 +203,7 @@ fn a_job_abandoned_between_two_turns_has_no_more_of_them() {
 /// How long a busy machine may take.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-fn wait_until(condition: impl Fn() -> bool) {
+pub(super) fn wait_until(condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
         assert!(begun.elapsed() < PATIENCE, "it does not come to that");

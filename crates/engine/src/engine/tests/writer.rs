@@ -102,8 +102,9 @@ impl Writing {
         let (done, answer) = channel();
         let filter = Arc::new(Filter::new(expression));
         let done = Box::new(move |deleted| drop(done.send(deleted)));
+        let memory = Budget::new(0).reserve(0).unwrap();
         self.writer
-            .delete_matching(filter, Matches::default(), done);
+            .delete_matching(filter, Matches::default(), memory, done);
         answer.recv().unwrap()
     }
 

@@ -25,7 +25,10 @@ use vectord_filter::Filter;
 
 use crate::{
     Error, Result,
-    engine::{budget::Budget, stats::Counters},
+    engine::{
+        budget::{Budget, Reservation},
+        stats::Counters,
+    },
     index::{Index, Matches, PointId},
     store::{Store, StreamPosition},
     sync::lock,
@@ -92,14 +95,19 @@ impl Writer {
     }
 
     /// Enqueues a delete of the points that pass a filter when the writer comes to it. `found` are
-    /// those of a view: the writer asks about those that were written since. `done` is called with
-    /// the number of the deleted points.
-    pub fn delete_matching(&self, filter: Arc<Filter>, found: Matches, done: Done<u64>) {
-        self.change(
-            Change::DeleteMatching(filter, found),
-            |outcome| outcome.deleted,
-            done,
-        );
+    /// those of a view: the writer asks about those that were written since. They count to the
+    /// `memory` of the search for them. `done` is called with the number of the deleted points.
+    pub fn delete_matching(
+        &self,
+        filter: Arc<Filter>,
+        found: Matches,
+        mut memory: Reservation,
+        done: Done<u64>,
+    ) {
+        let change = Change::DeleteMatching(filter, found);
+        memory.set(REQUEST_BYTES + change.bytes());
+        let done = waiting(|outcome| outcome.deleted, done);
+        self.send_change(change, None, memory, done);
     }
 
     /// Enqueues a delete of all points. It is refused with [`Error::OtherCount`] if the number of
@@ -132,17 +140,26 @@ impl Writer {
         take: fn(Outcome) -> T,
         done: Done<T>,
     ) {
-        let done: Done<Outcome> = Box::new(move |outcome| done(outcome.map(take)));
-        let done = Waiting(Some(done));
+        let done = waiting(take, done);
         match self.budget.reserve(REQUEST_BYTES + change.bytes()) {
-            Ok(memory) => self.send(WriteRequest::Change(Box::new(ChangeRequest {
-                change,
-                message,
-                done,
-                memory,
-            }))),
+            Ok(memory) => self.send_change(change, message, memory, done),
             Err(error) => done.answer(Err(error)),
         }
+    }
+
+    fn send_change(
+        &self,
+        change: Change,
+        message: Option<MessageId>,
+        memory: Reservation,
+        done: Waiting<Outcome>,
+    ) {
+        self.send(WriteRequest::Change(Box::new(ChangeRequest {
+            change,
+            message,
+            done,
+            memory,
+        })));
     }
 
     /// Runs `work` on the store, on the writer's thread between two groups, and waits for its
@@ -210,4 +227,9 @@ impl Writer {
             request.refuse(&Error::Closed);
         }
     }
+}
+
+/// Calls `done` with what `take` takes of an outcome.
+fn waiting<T: 'static>(take: fn(Outcome) -> T, done: Done<T>) -> Waiting<Outcome> {
+    Waiting(Some(Box::new(move |outcome| done(outcome.map(take)))))
 }
