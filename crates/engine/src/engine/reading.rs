@@ -149,6 +149,7 @@ pub struct Reading<T> {
     budget: Arc<Budget>,
     /// The greatest number of points that are read; None where a filter is asked about all of them.
     points: Option<usize>,
+    is_write: bool,
     work: Box<Work<T>>,
     /// The memory that is reserved for the answer.
     memory: Mutex<Vec<Reservation>>,
@@ -168,6 +169,7 @@ impl<T: Send + 'static> Reading<T> {
             index: Arc::clone(index),
             budget: Arc::clone(budget),
             points,
+            is_write: false,
             work,
             memory: Mutex::default(),
             answer: Mutex::new(None),
@@ -241,7 +243,10 @@ impl Reading<Matches> {
     ) -> Self {
         let work: Box<Work<Matches>> =
             Box::new(move |index, _, goes_on| Matches::find(index, &filter, goes_on));
-        Reading::new(index, budget, None, done, work)
+        Reading {
+            is_write: true,
+            ..Reading::new(index, budget, None, done, work)
+        }
     }
 }
 
@@ -264,6 +269,10 @@ impl<T: Send + 'static> Job for Reading<T> {
 
     fn gives_way(&self) -> bool {
         self.points.is_none()
+    }
+
+    fn is_write(&self) -> bool {
+        self.is_write
     }
 
     fn bytes(&self) -> usize {

@@ -71,13 +71,13 @@ use ids::IdTable;
 use order::Order;
 
 /// The number of threads that can hold a pin at one time; further ones wait until one of them ends,
-/// which is soon: only [`PAUSED_VIEWS`] of them may hold their pins while they wait for others.
+/// which is soon: only twice [`PAUSED_VIEWS`] of them may hold their pins while they wait for others.
 const READERS: usize = if cfg!(feature = "shuttle") { 3 } else { 128 };
 
-/// The greatest number of views that may be held by threads that wait for their turn.
+/// The greatest number of views that may be held by reads that wait for their turn, and by writes.
 pub const PAUSED_VIEWS: usize = READERS / 3;
 
-const _: () = assert!(0 < PAUSED_VIEWS && PAUSED_VIEWS < READERS);
+const _: () = assert!(0 < PAUSED_VIEWS && 2 * PAUSED_VIEWS < READERS);
 
 /// The state of the graph of one metric.
 #[derive(Clone, Debug)]

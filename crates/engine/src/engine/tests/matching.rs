@@ -1,6 +1,7 @@
 //! Deletes by filter, and what is written while their points are looked for.
 
 use std::{
+    iter,
     sync::{
         Arc, RwLock,
         atomic::{AtomicUsize, Ordering},
@@ -13,15 +14,15 @@ use std::{
 use tempfile::TempDir;
 use vectord_filter::{Condition, Expression, Filter, Test, Value};
 
-use super::workers::wait_until;
+use super::workers::{Endless, wait_until};
 use crate::{
     Engine, Options, Params, Result,
     engine::{
-        workers::{Job, Turn},
+        workers::{Job, Turn, queue::MAX_JOBS},
         writer::{Batch, Done, Existing, Update},
     },
     hnsw::Scratch,
-    index::Matches,
+    index::{Matches, PAUSED_VIEWS},
     store::tests::{id, new_folder},
 };
 
@@ -262,4 +263,35 @@ fn the_points_that_a_delete_has_found_are_the_memory_that_it_holds_and_never_its
         assert_eq!(engine.budget.usage().0, others);
         drop(held);
     }
+}
+
+#[test]
+fn a_delete_waits_for_no_reads_however_many_they_are() {
+    let folder = new_folder();
+    let (sender, _ended) = channel();
+    let engine = open(&folder);
+    upsert(&engine, &[0, 1, 2, 3], |number| number % 2);
+    let ends = Arc::default();
+    let begin_read = || {
+        let steps = Arc::<AtomicUsize>::default();
+        let read = Endless {
+            ends: Arc::clone(&ends),
+            steps: Arc::clone(&steps),
+            searches: false,
+            finished: sender.clone(),
+        };
+        engine.workers.submit(Box::new(read)).map(|_| steps)
+    };
+    let begun: Vec<_> = iter::from_fn(begin_read).collect();
+    let has_begun = |steps: &&Arc<AtomicUsize>| steps.load(Ordering::Relaxed) > 0;
+    wait_until(|| begun.iter().filter(has_begun).count() == PAUSED_VIEWS);
+    // The last places are for reads of little work.
+    let filter = Arc::new(Filter::new(is_one()));
+    let count = || engine.count(Arc::clone(&filter), Box::new(drop)).is_some();
+    let counts = (0..MAX_JOBS).filter(|_| count()).count();
+    assert_eq!(begun.len() + counts, MAX_JOBS);
+    let deleted = answer(|done| engine.delete_matching(Arc::clone(&filter), done));
+    assert_eq!(deleted, 2);
+    assert_eq!(engine.workers.jobs(), (MAX_JOBS, MAX_JOBS));
+    ends.store(true, Ordering::Release);
 }

@@ -212,13 +212,13 @@ pub(super) fn wait_until(condition: impl Fn() -> bool) {
 }
 
 /// A job of one part that cannot be left between two turns. It goes on until it is told to end.
-struct Endless {
-    ends: Arc<AtomicBool>,
+pub(super) struct Endless {
+    pub ends: Arc<AtomicBool>,
     /// The number of times that it was asked whether to go on.
-    steps: Arc<AtomicUsize>,
+    pub steps: Arc<AtomicUsize>,
     /// Whether it is a search, which looks at its scratch alone.
-    searches: bool,
-    finished: Sender<(Vec<usize>, Result<()>)>,
+    pub searches: bool,
+    pub finished: Sender<(Vec<usize>, Result<()>)>,
 }
 
 impl Job for Endless {

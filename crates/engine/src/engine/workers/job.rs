@@ -33,6 +33,12 @@ pub trait Job: Send + Sync {
     /// many such parts have begun.
     fn gives_way(&self) -> bool;
 
+    /// Whether a write waits for the job: then no number of reads delays it for long, or has it
+    /// refused.
+    fn is_write(&self) -> bool {
+        false
+    }
+
     /// The bytes of memory that the job and its results take.
     fn bytes(&self) -> usize;
 

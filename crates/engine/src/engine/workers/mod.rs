@@ -3,7 +3,8 @@
 //! all of them. Jobs take turns, the one with the least work left first, so that a small one never
 //! waits for a large one to end. Work that cannot be left between two turns keeps its thread, which
 //! waits for the next turn, while another thread has this one. It also keeps its view. At most
-//! [`PAUSED_VIEWS`] parts that may give way have begun at one time, so that other reads get views.
+//! [`PAUSED_VIEWS`] parts of reads that may give way have begun at one time, and as many of writes, so
+//! that others get views. Writes go before reads.
 
 use std::{
     cell::Cell,
@@ -71,9 +72,9 @@ impl Workers {
         self.count
     }
 
-    /// The number of jobs that wait or run, and the greatest number that may.
+    /// The number of searches and reads that wait or run, and the greatest number that may.
     pub fn jobs(&self) -> (usize, usize) {
-        (self.shared.lock().len(), MAX_JOBS)
+        (self.shared.lock().count(false), MAX_JOBS)
     }
 
     /// Enqueues a job. If it is refused, finishes it at once with the reason, and returns None.
@@ -130,7 +131,7 @@ impl Shared {
         if queue.is_stopped() {
             return Err((job, Error::Closed));
         }
-        if let Err(error) = queue.check_limit(job.work_left()) {
+        if let Err(error) = queue.check_limit(job.as_ref()) {
             return Err((job, error));
         }
         let memory = match self.budget.reserve(job.bytes()) {
@@ -247,7 +248,7 @@ impl Shared {
         if is_cut() || needs_thread && self.spawn().is_err() {
             return;
         }
-        let thread = queue.give_way();
+        let thread = queue.give_way(running.job.is_write());
         self.wake(&queue);
         while !queue.may_go_on(thread) && !is_cut() {
             queue = self
