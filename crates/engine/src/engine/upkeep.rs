@@ -426,6 +426,9 @@ impl UpkeepThread {
     /// deletes, snapshots are removed, the oldest first.
     fn compact_one_by_one(&mut self, now: Looked) -> Result<()> {
         loop {
+            if self.is_stopped() {
+                return Err(Error::Closed);
+            }
             let compacted = match self.copy_tight() {
                 Ok(()) if self.replacements.is_empty() => {
                     let is_low = self.writer.run(Store::is_low_on_space)??;
@@ -460,16 +463,16 @@ impl UpkeepThread {
         Ok(())
     }
 
-    /// Removes the oldest snapshot. False if there is none.
+    /// Removes the oldest snapshot that is ours. False if there is none.
     fn remove_snapshot(&mut self) -> Result<bool> {
-        let list = self.snapshots.list()?;
-        let Some(oldest) = list.last() else {
-            return Ok(false);
-        };
-        self.snapshots.remove(oldest)?;
-        self.has_no_snapshot = list.len() == 1;
-        self.saved = 0;
-        Ok(true)
+        for (newer, path) in self.snapshots.list()?.iter().enumerate().rev() {
+            if self.snapshots.remove(path)? {
+                self.has_no_snapshot = newer == 0;
+                self.saved = 0;
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Copies a stretch. If a record in it is damaged, excludes its segment instead.

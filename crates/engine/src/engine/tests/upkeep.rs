@@ -1,12 +1,14 @@
-//! Segments that compaction has replaced stay for as long as somebody may read them.
+//! What upkeep removes: segments that compaction has replaced, once nobody may read them, and
+//! snapshots on a full disk.
 
 use std::{
+    io::Write,
     thread,
     time::{Duration, Instant},
 };
 
 use crate::{
-    Result,
+    Error, Result,
     engine::{
         stats::Counters,
         tests::writer::Writing,
@@ -73,5 +75,44 @@ fn a_segment_that_was_replaced_is_unmapped_once_every_reader_from_before_has_gon
 
     linker.stop();
     upkeep.stop();
+    writer.close()
+}
+
+#[test]
+fn on_a_full_disk_own_snapshots_are_removed_though_an_older_file_is_none_of_them() -> Result<()> {
+    let folder = new_folder();
+    let writing = Writing::start(folder.path());
+    let (index, writer) = (&writing.index, &writing.writer);
+    // Less than the reserves take.
+    writing.disk.set_space(Some(48 << 10));
+    let foreign = folder.path().join("00000001.snapshot");
+    fs_err::write(&foreign, "of another program")?;
+    (0..60).try_for_each(|number| writing.insert(number))?;
+    for number in 0..30 {
+        assert!(writing.delete(number).recv().unwrap()?);
+    }
+    writing.disk.set_space(None);
+    let (own, snapshots) = writer.run(|store| {
+        let snapshots = store.snapshots();
+        snapshots.write(store.last_sequence(), |out| out.write_all(&[7; 2_000]))?;
+        Ok::<_, Error>((snapshots.list()?.remove(0), snapshots))
+    })??;
+    assert_ne!(own, foreign);
+    writing.disk.set_space(Some(0));
+    let refused = (60..).find_map(|number| writing.insert(number).err());
+    assert!(matches!(refused, Some(Error::StorageFull)), "{refused:?}");
+    let refused = (30..60).find_map(|number| writing.delete(number).recv().unwrap().err());
+    assert!(matches!(refused, Some(Error::StorageFull)), "{refused:?}");
+    let upkeep = Upkeep::start(
+        index.clone(),
+        writer.clone(),
+        snapshots,
+        Counters::new(),
+        GiveBack::default(),
+    )?;
+
+    wait_until(|| !own.exists());
+    upkeep.stop();
+    assert!(foreign.exists());
     writer.close()
 }

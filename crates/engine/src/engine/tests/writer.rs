@@ -32,7 +32,7 @@ use crate::{
 };
 
 pub struct Writing {
-    disk: TestDisk,
+    pub disk: TestDisk,
     pub index: Arc<Index>,
     pub writer: Arc<Writer>,
 }
