@@ -75,12 +75,9 @@ impl Snapshots {
     }
 
     /// Removes a file if it says that it is a snapshot of this store, and returns whether it does. Any
-    /// other file with such a name is none of ours.
+    /// other file with such a name, and one that cannot be read, may be none of ours.
     pub fn remove(&self, path: &Path) -> Result<bool> {
-        let is_ours = self.is_ours(path).or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::UnexpectedEof => Ok(false),
-            _ => Err(error),
-        })?;
+        let is_ours = self.is_ours(path).unwrap_or(false);
         if is_ours {
             remove_if_there(&*self.io, path)?;
         }
@@ -100,15 +97,18 @@ impl Snapshots {
     }
 
     /// Writes a snapshot of the state after `sequence`: `write` writes its content. Once it is
-    /// durable, all but the last two are removed. After an error, a full disk included, nothing has
-    /// changed.
+    /// durable, all but the last two are removed; one that cannot be removed stays. After an error, a
+    /// full disk included, nothing has changed.
     pub fn write(
         &self,
         sequence: u64,
         write: impl FnOnce(&mut SnapshotWriter) -> io::Result<()>,
     ) -> Result<()> {
         let temporary = self.folder.join("SNAPSHOT.tmp");
-        let written = self.write_as(&temporary, sequence, write);
+        let before = self.list()?;
+        let last = before.first().and_then(|path| number(path)).unwrap_or(0);
+        let path = format::numbered(&self.folder, last + 1, ".snapshot");
+        let written = self.write_as(&temporary, &path, sequence, write);
         if written.is_err() {
             // If this fails, the file is removed at the next attempt.
             drop(self.io.remove(&temporary));
@@ -117,24 +117,21 @@ impl Snapshots {
             Error::Io(error) if is_full(&error) => Error::StorageFull,
             other => other,
         })?;
-        let list = self.list()?;
-        list.iter()
-            .skip(KEPT)
-            .try_for_each(|path| self.remove(path).map(drop))
+        for path in before.iter().skip(KEPT - 1) {
+            // It is tried again after the next snapshot.
+            drop(self.remove(path));
+        }
+        Ok(())
     }
 
     fn write_as(
         &self,
         temporary: &Path,
+        path: &Path,
         sequence: u64,
         write: impl FnOnce(&mut SnapshotWriter) -> io::Result<()>,
     ) -> Result<()> {
         remove_if_there(&*self.io, temporary)?;
-        let last = self
-            .list()?
-            .first()
-            .and_then(|path| number(path))
-            .unwrap_or(0);
         let mut header = [0; HEADER_BYTES];
         let id: [u8; 16] = random()?;
         put(&mut header, 0, &MAGIC);
@@ -157,8 +154,7 @@ impl Snapshots {
         writer.begin_frame();
         write(&mut writer)?;
         writer.end()?;
-        let path = format::numbered(&self.folder, last + 1, ".snapshot");
-        self.io.rename(temporary, &path)?;
+        self.io.rename(temporary, path)?;
         Ok(self.io.sync_folder(&self.folder)?)
     }
 }

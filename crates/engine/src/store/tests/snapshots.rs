@@ -86,6 +86,22 @@ fn a_version_that_rotted_is_damage_and_a_later_one_is_refused() {
 }
 
 #[test]
+fn an_old_snapshot_that_cannot_be_read_stays_and_stops_nothing() {
+    let folder = new_folder();
+    let mut store = open(folder.path()).unwrap().store;
+    commit(&mut store, &workload()[0]).unwrap();
+    // It cannot be read by any user.
+    let unreadable = folder.path().join("00000001.snapshot");
+    fs_err::create_dir(&unreadable).unwrap();
+    (1..=SNAPSHOTS).for_each(|number| write(&store, number));
+    let snapshots = store.snapshots();
+    assert!(!snapshots.remove(&unreadable).unwrap());
+    assert_eq!(snapshots.list().unwrap().len(), 3);
+    assert_eq!(snapshots.list().unwrap()[2], unreadable);
+    assert_eq!(newest(&store), Some(content(SNAPSHOTS)));
+}
+
+#[test]
 fn a_power_cut_at_any_call_leaves_the_last_snapshot_whole_or_the_one_before() {
     let folder = new_folder();
     let disk = TestDisk::default();
