@@ -364,10 +364,16 @@ impl SnapshotReader {
         self.size - self.at + (self.frame.len() - self.taken) as u64
     }
 
-    /// The error that refuses the snapshot for what was found in it.
+    /// The error that refuses the snapshot after this one: damage if it says what was found in it. With
+    /// any other one, as of the disk or for lack of memory, another start may read it.
     #[must_use]
     pub fn refuse(&self, error: &io::Error) -> Error {
-        Flaw::new(self.at, error.to_string()).refuse(&self.path)
+        match error.kind() {
+            io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                Flaw::new(self.at, error.to_string()).refuse(&self.path)
+            }
+            _ => io::Error::other(format!("{}: {error}", self.path.display())).into(),
+        }
     }
 
     /// Makes sure that nothing is left to read.

@@ -65,12 +65,7 @@ impl Index {
             source.end()?;
             Ok((saved.place(live, dead)?, saved))
         });
-        loaded.map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidInput => {
-                Error::InvalidArgument(format!("{}: {error}", path.display()))
-            }
-            _ => source.refuse(&error),
-        })
+        loaded.map_err(|error| source.refuse(&error))
     }
 
     /// Puts points into slots, and makes everything up to `sequence`, the last of the log, visible.

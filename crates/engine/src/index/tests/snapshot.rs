@@ -1,6 +1,6 @@
 //! A start from snapshots during which a call fails.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{path::Path, sync::Arc, thread, time::Duration};
 
 use crate::{
     Metric,
@@ -59,6 +59,11 @@ fn has_all_linked(index: &Index) -> bool {
     !graphs.is_empty() && graphs.iter().all(|graph| graph.linked == graph.slots)
 }
 
+fn is_snapshot(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension == "snapshot")
+}
+
 #[test]
 fn a_start_that_cannot_read_a_snapshot_says_so_and_has_every_point() {
     let (folder, expected) = with_graph();
@@ -88,6 +93,9 @@ fn a_start_that_cannot_read_a_snapshot_says_so_and_has_every_point() {
                 let told = |note: &String| note.contains("the test lets this call fail");
                 assert!(notes.iter().all(told), "{context}: {notes:?}");
             }
+        }
+        for path in left.keys().filter(|path| is_snapshot(path)) {
+            assert!(path.exists(), "{context}: another start can read {path:?}");
         }
         drop(begun);
         check_next_starts(folder.path(), &left, &disk, &expected, &context);
