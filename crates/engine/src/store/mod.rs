@@ -560,13 +560,16 @@ impl Store {
         let mut stored = self.last_sequence > 0;
         let mut bytes = 0;
         for write in writes {
-            let payload = match write {
+            bytes += match write {
                 Write::Insert {
                     content, metadata, ..
-                } => content.len() + metadata.len(),
-                Write::Delete { .. } | Write::DeleteAll => 0,
+                } => {
+                    let payload = content.len() + metadata.len();
+                    record_bytes(self.manifest.dimension, payload as u64)
+                }
+                // A header alone.
+                Write::Delete { .. } | Write::DeleteAll => BLOCK as u64,
             };
-            bytes += record_bytes(self.manifest.dimension, payload as u64);
             match write {
                 Write::Insert { vector, .. }
                     if vector.len() != self.manifest.dimension as usize =>

@@ -8,7 +8,10 @@ use super::{
 };
 use crate::{
     Error,
-    store::{Location, OpenOptions, Store, Write},
+    store::{
+        Location, OpenOptions, Store, Write,
+        log::format::{BLOCK, MAX_DIMENSION},
+    },
 };
 
 const DELETE_OF_NOTHING: Write = Write::Delete {
@@ -94,6 +97,35 @@ fn a_commit_says_where_each_record_is_and_readers_find_it_there() {
             })
             .is_err()
     );
+}
+
+#[test]
+fn a_delete_counts_as_the_bytes_of_its_record_however_large_vectors_are() {
+    let folder = new_folder();
+    let options = OpenOptions {
+        default_dimension: MAX_DIMENSION,
+        segment_bytes: 1 << 20,
+        ..options(folder.path())
+    };
+    let mut store = Store::open(&options).unwrap().store;
+    let vector = vec![0.5; MAX_DIMENSION as usize];
+    let insert = Write::Insert {
+        id: id(1),
+        vector: &vector,
+        content_type: 0,
+        content: &[],
+        metadata: &[],
+        replaced: None,
+    };
+    store.commit(&[insert]).unwrap();
+    let end = |store: &Store| store.active.as_ref().unwrap().end;
+    let before = end(&store);
+    // As many vectors would be more than a group may hold.
+    let mut deletes = vec![DELETE_OF_NOTHING; 1_000];
+    deletes.push(Write::DeleteAll);
+    let bytes = store.check(&deletes).unwrap();
+    store.commit(&deletes).unwrap();
+    assert_eq!(end(&store), before + BLOCK as u64 + bytes);
 }
 
 #[test]
