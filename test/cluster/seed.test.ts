@@ -1,6 +1,14 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -63,8 +71,14 @@ describe.skipIf(HAS_NO_NATS)('a replica that needs a log (needs nats-server)', (
       const { cluster, folders } = opened;
       await cluster.nodes[0]?.kill();
       damageHeaders(folders[0] ?? '');
+      // Of somebody else, who has a copy of the points of their own.
+      const others = `${folders[0]}.copy`;
+      mkdirSync(join(others, 'of mine'), { recursive: true });
       await cluster.run(0);
       expect(cluster.nodes[0]?.log()).toMatch(/is damaged at byte.*gives up its points/s);
+      expect(readdirSync(others)).toEqual(['of mine']);
+      const inFolder = readdirSync(cluster.node(0).dataPath);
+      expect(inFolder.filter((name) => name.includes('copy'))).toEqual(['shard-0.copy']);
       await expectWhole(opened, POINTS);
     },
     TIMEOUT_MS,

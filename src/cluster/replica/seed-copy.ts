@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,9 +43,8 @@ export class SeedCopy {
     private readonly logger: Logger,
   ) {}
 
-  /** Replaces the folder by a whole, durable copy; rejects if it cannot. */
+  /** Makes the folder, with a whole, durable copy in it; rejects if it cannot. */
   async fetch(folder: string): Promise<void> {
-    rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { mode: 0o700 });
     const files = await this.#files();
     const totalBytes = files.reduce((total, { bytes }) => total + Number(bytes), 0);

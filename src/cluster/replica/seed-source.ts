@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../core/start-error.js';
@@ -9,15 +9,11 @@ import {
   type SeedQuestion_Piece,
 } from '../../gen/vectord/cluster/v1/cluster.js';
 import type { Logger } from '../../observe/logger.js';
+import { CopyFolder } from './copy-folder.js';
 
 /** The folders of copies begin with this. */
 const PREFIX = 'copy-';
-/** A file in each of them, which says that it is ours to remove. */
-const MARKER = 'MADE-BY-VECTORD';
-const MARKER_TEXT = 'A copy for another node of the cluster. The next start removes it.\n';
-/** The folder of the copy itself beside the marker. */
-const REPLICA = 'replica';
-/** The name of a copy is no path. */
+/** The name that another node has given a copy. */
 const NAME = /^[0-9a-f-]+$/;
 
 /** A copy for which nobody has asked for so long is removed. */
@@ -31,7 +27,7 @@ const ZEROS = Buffer.alloc(LONGEST_PIECE);
 const NOTHING = new Uint8Array();
 
 interface Copy {
-  readonly folder: string;
+  readonly folder: CopyFolder;
   /** The sizes of its files by their names; none while it is being made. */
   readonly files: Map<string, number>;
   fault: string;
@@ -46,6 +42,7 @@ export class SeedSource {
   /** By their names. */
   readonly #copies = new Map<string, Copy>();
   readonly #looking: NodeJS.Timeout;
+  readonly #prefix: string;
   #damage: string | undefined;
 
   /**
@@ -54,16 +51,13 @@ export class SeedSource {
    * @param mostBytes how many a piece has at most, to fit into a message
    */
   constructor(
-    private readonly dataPath: string,
+    dataPath: string,
     private readonly folder: string,
     private readonly mostBytes: () => number,
     private readonly logger: Logger,
   ) {
-    const left = readdirSync(dataPath).filter((name) => name.startsWith(PREFIX));
-    for (const made of left.map((name) => join(dataPath, name))) {
-      if (isOurs(made)) remove(made);
-      else logger.warn({ folder: made }, 'left as it is: nothing says that vectord has made it');
-    }
+    this.#prefix = join(dataPath, PREFIX);
+    CopyFolder.removeAll(this.#prefix, logger);
     this.#looking = setInterval(() => this.#removeUnused(), LOOK_MS).unref();
   }
 
@@ -115,7 +109,7 @@ export class SeedSource {
   }
 
   #make(name: string): Copy {
-    const folder = join(this.dataPath, `${PREFIX}${name}`);
+    const folder = CopyFolder.make(this.#prefix);
     const copy: Copy = { folder, files: new Map(), fault: '', usedAtMs: performance.now() };
     this.#copies.set(name, copy);
     this.logger.info({ copy: name }, 'making a copy of the replica for a node that needs it');
@@ -127,10 +121,7 @@ export class SeedSource {
     return copy;
   }
 
-  async #fill({ folder, files }: Copy): Promise<void> {
-    mkdirSync(folder, { mode: 0o700 });
-    writeFileSync(join(folder, MARKER), MARKER_TEXT);
-    const replica = join(folder, REPLICA);
+  async #fill({ folder: { replica }, files }: Copy): Promise<void> {
     await backupFolder(this.folder, replica, () => undefined);
     for (const file of readdirSync(replica)) files.set(file, statSync(join(replica, file)).size);
   }
@@ -146,7 +137,7 @@ export class SeedSource {
   #remove(name: string): void {
     const copy = this.#copies.get(name);
     this.#copies.delete(name);
-    if (copy !== undefined) remove(copy.folder);
+    copy?.folder.remove();
   }
 }
 
@@ -155,7 +146,7 @@ async function readPiece(
   { file, offset, bytes }: SeedQuestion_Piece,
 ): Promise<Uint8Array> {
   if (!files.has(file)) throw new Error(`the copy has no file ${file}`);
-  const handle = await open(join(folder, REPLICA, file));
+  const handle = await open(join(folder.replica, file));
   try {
     const buffer = Buffer.alloc(bytes);
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, Number(offset));
@@ -164,17 +155,4 @@ async function readPiece(
   } finally {
     await handle.close();
   }
-}
-
-function isOurs(folder: string): boolean {
-  try {
-    return readFileSync(join(folder, MARKER), 'utf8') === MARKER_TEXT;
-  } catch {
-    return false;
-  }
-}
-
-/** Tries again where a copy is being made still. */
-function remove(folder: string): void {
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }

@@ -11,6 +11,7 @@ import type { Nats } from '../nats/nats.js';
 import type { NodeFile } from '../map/node-file.js';
 import type { Questions } from '../voting/questions.js';
 import type { ReplicaPlace } from './reporter.js';
+import { CopyFolder } from './copy-folder.js';
 import { SeedCopy } from './seed-copy.js';
 import { subjects } from '../nats/subjects.js';
 
@@ -100,15 +101,18 @@ export class Seeding {
         ),
       );
     this.#fault = undefined;
-    const copied = `${this.folder}.copy`;
+    const copies = `${this.folder}.copy-`;
+    CopyFolder.removeAll(copies, this.logger);
+    const copy = CopyFolder.make(copies);
     const { cluster, shard } = this.place;
     // If a copy fails, the next one is asked.
     const source = sources[this.#tries % sources.length] ?? 0;
     this.#tries += 1;
     const subject = subjects.seeds(cluster, shard, source);
-    await new SeedCopy(this.nats, subject, this.#copyName, this.logger).fetch(copied);
-    const { storeId, points } = await adoptReplica(copied, () => undefined);
-    this.#begin(storeId, copied);
+    await new SeedCopy(this.nats, subject, this.#copyName, this.logger).fetch(copy.replica);
+    const { storeId, points } = await adoptReplica(copy.replica, () => undefined);
+    this.#begin(storeId, copy.replica);
+    copy.remove();
     this.logger.info({ points }, 'this node has the points of another node');
   }
 
