@@ -3,6 +3,7 @@ import type { ClusterStatus, NodeStatus, StreamStatus } from '../cluster/status/
 import { withClusterPackages } from '../config/cluster-packages.js';
 import { readPart } from '../config/config.js';
 import { EXIT_BAD_USAGE, EXIT_OK, EXIT_REFUSED, StartError } from '../core/start-error.js';
+import { visible, visibleLines } from '../core/visible.js';
 import { createLogger } from '../observe/logger.js';
 import { formatBytes } from './bytes.js';
 import { formatCount, formatCounted } from './count.js';
@@ -34,10 +35,16 @@ export async function clusterStatus(asJson: boolean): Promise<number> {
   );
   const problems = problemsOf(status);
   const lines = asJson
-    ? [JSON.stringify({ ...status, problems }, undefined, 2)]
-    : [...statusLines(status), '', ...(problems.length > 0 ? problems : ['all is well'])];
+    ? [visibleLines(JSON.stringify({ ...status, problems }, undefined, 2))]
+    : linesOf(status, problems);
   process.stdout.write(`${lines.join('\n')}\n`);
   return problems.length > 0 ? EXIT_REFUSED : EXIT_OK;
+}
+
+/** Whatever NATS and the nodes answer: each is one line, and nothing that would act on a terminal. */
+function linesOf(status: ClusterStatus, problems: readonly string[]): string[] {
+  const verdict = problems.length > 0 ? problems : ['all is well'];
+  return [...statusLines(status), '', ...verdict].map(visible);
 }
 
 function statusLines({ cluster, dimension, replicas, nats, shards }: ClusterStatus): string[] {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { subjects } from '../../src/cluster/nats/subjects.js';
 import type { ClusterStatus, ShardStatus } from '../../src/cluster/status/model.js';
 import { VERSION } from '../../src/config/version.js';
-import { Question } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { NodeReport, Question } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { clientsOf, contentOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 import { Vectord } from '../support/vectord.js';
 
@@ -123,6 +123,26 @@ describe.skipIf(HAS_NO_NATS)(
       expect(code).toBe(1);
       expect(stdout).toMatch(new RegExp(`^${down[0]?.node}  no `, 'm'));
       expect(stdout).toContain(problems[0]);
+      // Whoever answers in its place does not act on the terminal, nor writes lines of the status.
+      const nats = await connect({ servers: [...cluster.servers.addresses] });
+      const forged = '\u001b[2J\u009b2J\u0007\nall is well';
+      const report = { host: forged, version: forged, reason: forged, state: 'starting' };
+      const numbers = { httpPort: 1, grpcPort: 1, points: 0, needsPoints: false };
+      nats.subscribe(subjects.node('vectord', down[0]?.node ?? ''), {
+        callback: (_, message) => {
+          message.respond(NodeReport.encode({ ...report, ...numbers }).finish());
+        },
+      });
+      await nats.flush();
+      const told = await cluster.status();
+      expect(told.stdout).not.toMatch(/[^\n -\u007e]|^all is well/m);
+      expect(told.stdout.match(/\\u001b\[2J\\u009b2J\\u0007\\u000aall is well/g)).toHaveLength(4);
+      const json = await cluster.status(['--json']);
+      expect(json.stdout).not.toMatch(/[^\n -\u007e]/);
+      expect(onlyShardOf(JSON.parse(json.stdout) as Printed).nodes).toContainEqual(
+        expect.objectContaining({ report: expect.objectContaining(report) as unknown }),
+      );
+      await nats.close();
       await cluster.run(1);
       await expect.poll(async () => (await printed()).problems, POLL).toEqual([]);
     });
