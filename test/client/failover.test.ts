@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect as connectTo, createServer, type AddressInfo } from 'node:net';
+import { connect as connectTo, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, InvalidArgumentError, type Client } from '../../src/client/node.js';
@@ -114,6 +114,59 @@ test.each(PROTOCOLS)('calls outlast 4 seconds without a service, over %s', async
   onTestFinished(() => void line.close());
   line.listen(port, '127.0.0.1');
   expect(await Promise.all(calls)).toMatchObject([{ stored: 1 }, { stored: 1 }]);
+});
+
+describe('a call that takes long, over HTTP, of a service that', () => {
+  /** A client by a line that gives the answer to a count after a while, and does the rest as told. */
+  async function openSlow(holdsMs: number, server: TestServer, isCut: boolean): Promise<Client> {
+    const { port, hostname } = new URL(server.http);
+    const lines = new Set<Socket>();
+    const line = createServer((near) => {
+      const far = connectTo(Number(port), hostname);
+      for (const end of [near, far]) {
+        lines.add(end.on('error', () => [near, far].forEach((it) => it.destroy())));
+      }
+      near.once('data', (bytes) => {
+        far.write(bytes);
+        const isCount = bytes.includes('/count');
+        if (isCut && !isCount) near.resetAndDestroy();
+        else setTimeout(() => near.pipe(far).pipe(near), isCount ? holdsMs : 0);
+      });
+    });
+    await once(line.listen(0, '127.0.0.1'), 'listening');
+    const { port: own } = line.address() as AddressInfo;
+    const client = connect([`http://127.0.0.1:${own}`, server.http], { key: 'test-readwrite-key' });
+    onTestFinished(() => {
+      client.close();
+      line.close();
+      for (const end of lines) end.destroy();
+    });
+    return client;
+  }
+
+  const ONCE = { retries: { attempts: 1 } } as const;
+
+  test('lets new clients wait is not taken from it', async () => {
+    const server = await startServer();
+    const client = await openSlow(8_000, server, false);
+    const counting = client.count(ONCE);
+    // It has its place before they come.
+    await sleep(1_000);
+    const { port, hostname } = new URL(server.http);
+    // Each holds one of the few places of clients without a key for as long as it may.
+    const others = Array.from({ length: 60 }, () => {
+      const other = connectTo(Number(port), hostname).on('error', () => {});
+      other.write('GET /health HTTP/1.1\r\nHost: ');
+      return other;
+    });
+    onTestFinished(() => others.forEach((other) => other.destroy()));
+    expect(await counting).toBe(0);
+  });
+
+  test('closes new connections is not taken from it', async () => {
+    const client = await openSlow(5_000, await startServer(), true);
+    expect(await client.count(ONCE)).toBe(0);
+  });
 });
 
 test('what is no list of nodes of one service is refused', () => {

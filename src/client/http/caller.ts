@@ -39,8 +39,10 @@ export interface FetchInit {
 
 /** When a call that has no answer yet asks for the health of a service, and again after each one. */
 const LOOK_AFTER_MS = 2_000;
-/** How long that may take. */
-const HEALTH_TIMEOUT_MS = 3_000;
+/** How long that may take: on a new connection a busy service lets it wait for up to 5 s. */
+const HEALTH_TIMEOUT_MS = 7_000;
+/** What `fetch` of Node.js tells of a connection that was accepted and then closed. */
+const CLOSED: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
 /** Sends one request after the other, and reads the JSON of the answers. */
 export class Caller {
@@ -74,11 +76,8 @@ export class Caller {
       const timer = setTimeout(() => late.abort(), HEALTH_TIMEOUT_MS);
       const request = { method: 'GET', headers: {}, ...REST, signal: late.signal };
       const isAlive = await fetch(`${base}/health`, request)
-        .then(
-          async (answer) => answer.text().then(() => true),
-          () => false,
-        )
-        .catch(() => false);
+        .then(async (answer) => await answer.text())
+        .then(() => true, wasClosed);
       clearTimeout(timer);
       if (watch.isOver) return;
       if (isAlive) next = setTimeout(look, LOOK_AFTER_MS);
@@ -125,6 +124,12 @@ export class Caller {
 
 /** A key is for the service alone, and goes nowhere else. */
 const REST = { redirect: 'manual', credentials: 'omit', cache: 'no-store' } as const;
+
+/** Whether somebody has closed the connection of a request: a service that has no place for it lives. */
+function wasClosed(error: unknown): boolean {
+  const { cause } = error instanceof Error ? error : {};
+  return cause instanceof Error && 'code' in cause && CLOSED.has(cause.code);
+}
 
 function parsed(text: string): unknown {
   try {
