@@ -173,11 +173,13 @@ class Connection implements LimitedConnection {
   /**
    * Sends 100 Continue, of which every client of HTTP/1.1 takes any number. The system of one that has
    * gone answers by a reset: the next that is sent fails, which ends the connection and its work.
+   * HTTP/1.0 has nothing of the kind: such a client is taken for gone.
    */
   #probe(): void {
     const response = this.answering;
-    if (response?.headersSent === false && response.req.httpVersion === '1.1') {
-      response.writeContinue();
+    if (response?.headersSent === false) {
+      if (response.req.httpVersion === '1.1') response.writeContinue();
+      else this.cut();
     }
   }
 

@@ -233,6 +233,8 @@ describe('connections', () => {
 
   it('HTTP/1.0 is answered', async () => {
     expect(statusOf(await sendRaw(server, 'GET /health HTTP/1.0\r\n\r\n'))).toBe(200);
+    // At once, which is before its client is taken for gone.
+    expect(statusOf(await sendAndEnd('GET /health HTTP/1.0\r\n\r\n'))).toBe(200);
   });
 
   it('an asked-for upgrade is ignored', async () => {

@@ -100,12 +100,12 @@ function beginBatches(on: Connection, count: number, more: Record<string, string
 }
 
 /** Sends a search on a connection of its own. */
-function beginHttp(path: string, body: string): Socket {
+function beginHttp(path: string, body: string, version = '1.1'): Socket {
   const { hostname, port } = new URL(server.http);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {});
   socket.write(
-    `POST ${path} HTTP/1.1\r\nHost: x\r\napi-key: ${server.keys.readonly}\r\n` +
+    `POST ${path} HTTP/${version}\r\nHost: x\r\napi-key: ${server.keys.readonly}\r\n` +
       `Content-Length: ${body.length}\r\n\r\n${body}`,
   );
   return socket;
@@ -141,16 +141,20 @@ test('so are those whose deadline passes', async () => {
   await expectFree();
 });
 
-test('so are those of HTTP connections that end', async () => {
-  const before = await scrape();
-  const sockets = Array.from({ length: 40 }, () => beginHttp('/points/search/batch', HTTP_BATCH));
-  await untilJobs(40);
-  for (const socket of sockets) socket.destroy();
-  await expectFree();
-  // They ended because nobody waited, and few with an answer, before it was known that nobody does.
-  const changes = (await scrape()).since(before, HTTP_REQUESTS);
-  expect(changes['{method=POST,route=/points/search/batch,status=499}']).toBeGreaterThan(20);
-});
+test.each(['1.1', '1.0'])(
+  'so are those of HTTP connections that end, of HTTP/%s',
+  async (version) => {
+    const before = await scrape();
+    const begin = (): Socket => beginHttp('/points/search/batch', HTTP_BATCH, version);
+    const sockets = Array.from({ length: 40 }, begin);
+    await untilJobs(40);
+    for (const socket of sockets) socket.destroy();
+    await expectFree();
+    // They ended because nobody waited, and few with an answer, before it was known that nobody does.
+    const changes = (await scrape()).since(before, HTTP_REQUESTS);
+    expect(changes['{method=POST,route=/points/search/batch,status=499}']).toBeGreaterThan(20);
+  },
+);
 
 test('but not those of a client that ends only its half of the connection', async () => {
   const sockets = [1, 2].map(() => beginHttp('/points/search/batch', HTTP_BATCH));
