@@ -11,14 +11,25 @@ function describe(value: unknown): string {
   return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`;
 }
 
-/** By its name, as objects of another realm have classes of their own. */
 function classOf({ constructor }: object): string {
   return typeof constructor === 'function' ? constructor.name : 'Object';
 }
 
-/** Whether it is an object of no class: what a Map or a Date holds is not in its members. */
+/**
+ * Whether it is an object of no class, whose members are its own: what a Map or a Date holds is not
+ * in its members.
+ */
 export function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && classOf(value) === 'Object';
+  if (typeof value !== 'object' || value === null) return false;
+  const parent = parentOf(value);
+  // Each realm has an Object.prototype of its own.
+  return parent === null || (parentOf(parent) === null && Object.hasOwn(parent, 'isPrototypeOf'));
+}
+
+/** What an object inherits from. */
+function parentOf(value: object): object | null {
+  // oxlint-disable-next-line no-restricted-properties -- it is read, and not changed
+  return Object.getPrototypeOf(value) as object | null;
 }
 
 export function wrong(field: string, found: unknown, expected: string): InvalidArgumentError {

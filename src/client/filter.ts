@@ -9,6 +9,9 @@ const OPERATORS = [...ONE_VALUE, ...SEVERAL, '$exists'] as const;
 /** How many of `$and`, `$or` and `$not` may lie within each other. */
 const MAX_DEPTH = 16;
 
+/** How deep anything lies in a filter: each `$or` is a list in an object, the last of operators. */
+const MAX_NESTING = 2 * MAX_DEPTH + 2;
+
 export type Operator = (typeof OPERATORS)[number];
 
 /** One condition of a filter. */
@@ -26,13 +29,44 @@ export type FullFilter =
   | { readonly negated: FullFilter }
   | { readonly condition: FullCondition };
 
+/** A filter as it was given, and each condition of it by itself. */
+export interface CheckedFilter {
+  /** A copy: a getter may answer otherwise when it is asked again. */
+  readonly given: Filter;
+  readonly full: FullFilter;
+}
+
 /** Refuses what could not be sent as it is; the service says what breaks a rule besides. */
-export function fullFilter(path: string, filter: Filter): FullFilter {
-  return read(path, filter, 0);
+export function readFilter(path: string, filter: Filter): CheckedFilter {
+  const given = copy(path, filter, 0) as Filter;
+  return { given, full: read(path, given, 0) };
+}
+
+/** What is no plain object, or deeper than all of a filter, is left as it is: `read` refuses it. */
+function copy(path: string, value: unknown, depth: number): unknown {
+  if (depth > MAX_NESTING) return value;
+  if (Array.isArray(value)) {
+    return Array.from(value, (item, at) => copy(`${path}[${at}]`, item, depth + 1));
+  }
+  if (!isPlain(value)) return value;
+  const members = new Map<unknown, unknown>(Object.entries(value));
+  // A condition that is passed over would let pass points that the caller meant to leave out.
+  const own = [...Object.getOwnPropertyNames(value), ...Object.getOwnPropertySymbols(value)];
+  const hidden = own.find((name) => !members.has(name));
+  if (hidden !== undefined) {
+    throw new InvalidArgumentError(
+      `${path}.${String(hidden)} is hidden, expected only enumerable members that texts name`,
+    );
+  }
+  return Object.fromEntries(
+    Array.from(members, ([name, it]) => [name, copy(`${path}.${String(name)}`, it, depth + 1)]),
+  );
 }
 
 function read(path: string, filter: unknown, depth: number): FullFilter {
-  if (!isPlain(filter)) throw wrong(path, filter, 'a filter: a plain object');
+  if (!isPlain(filter)) {
+    throw wrong(path, filter, 'a filter: a plain object, whose members are its own');
+  }
   if (depth > MAX_DEPTH) {
     throw wrong(path, filter, `at most ${MAX_DEPTH} of $and, $or and $not within each other`);
   }

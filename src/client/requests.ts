@@ -1,11 +1,11 @@
 import { v4 } from 'uuid';
 import { array, boolean, finite, members, oneOf, text, whole, wrong } from './checks.js';
 import { InvalidArgumentError } from './errors.js';
-import { fullFilter } from './filter.js';
+import { readFilter, type CheckedFilter } from './filter.js';
 import { metadataText } from './metadata.js';
 import type { Filter, NewPoint, Part, PointUpdate, Query, SearchPart } from './model.js';
 import type { ScrollOptions } from './interface.js';
-import type { CheckedFilter, FullPoint, FullQuery, FullScroll, FullUpdate } from './transport.js';
+import type { FullPoint, FullQuery, FullScroll, FullUpdate } from './transport.js';
 
 const SIMILARITIES = ['Euclidean', 'Manhattan', 'Hamming', 'Cosine'] as const;
 const CONTENT_TYPES = ['Text', 'Image'] as const;
@@ -117,7 +117,7 @@ export function checkedFilter(filter: Filter | undefined, where = ''): CheckedFi
 }
 
 export function filterOf(given: Filter, where = ''): CheckedFilter {
-  return { given, full: fullFilter(`${where}filter`, given) };
+  return readFilter(`${where}filter`, given);
 }
 
 /** Where a page begins: to gRPC an empty one would be the start. */

@@ -1,8 +1,7 @@
-import type { FullFilter } from './filter.js';
+import type { CheckedFilter } from './filter.js';
 import type {
   ContentType,
   Deleted,
-  Filter,
   Got,
   Info,
   Order,
@@ -49,12 +48,6 @@ export interface FullQuery {
   readonly maxDistance: number | undefined;
   readonly filter: CheckedFilter | undefined;
   readonly include: readonly SearchPart[];
-}
-
-/** A filter as it was given, and each condition of it by itself. */
-export interface CheckedFilter {
-  readonly given: Filter;
-  readonly full: FullFilter;
 }
 
 export interface FullScroll {

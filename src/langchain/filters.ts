@@ -6,15 +6,14 @@
 // is kept as its ISO text, by which it can be asked for.
 import { isPlain } from '../client/checks.js';
 import { InvalidArgumentError } from '../client/errors.js';
-import { fullFilter } from '../client/filter.js';
+import { readFilter } from '../client/filter.js';
 import type { Filter } from '../client/model.js';
 import { ID_KEY, pointIdOf, REST_KEY } from './documents.js';
 
 /** The filter that points have to pass for their documents to pass this one. */
 export function filterOnPoints(filter: Filter): Filter {
   // Refuses what is no filter, so that below there is nothing else.
-  fullFilter('filter', filter);
-  return onPoints('filter', filter);
+  return onPoints('filter', readFilter('filter', filter).given);
 }
 
 function onPoints(path: string, filter: Filter): Filter {

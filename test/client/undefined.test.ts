@@ -1,5 +1,6 @@
+import { runInNewContext } from 'node:vm';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { Client } from '../../src/client/node.js';
+import type { Client, Filter } from '../../src/client/node.js';
 import { open as openEmbedded } from '../../src/embedded/open.js';
 import { startServer, type TestServer } from '../support/server.js';
 import { all, expectInvalid, id, open, PROTOCOLS } from './open.js';
@@ -36,6 +37,19 @@ const FILTERS: Record<string, unknown> = {
   '$or is undefined, expected an array': { tenant: 'a', $or: undefined },
   '$not is undefined, expected a filter': { tenant: 'a', $not: undefined },
   '$or[0] is undefined, expected a filter': { $or: [undefined] },
+  '$or[0] is an Object, expected a filter: a plain object, whose members are its own': {
+    $or: [Object.create({ tenant: 'a' }), { tenant: 'b' }],
+  },
+  '$not is an Object, expected a filter: a plain object': {
+    $not: Object.create(Object.assign(Object.create(null), { tenant: 'a' })),
+  },
+  [`tenant is an Object, ${VALUE}`]: { tenant: Object.create({ $eq: 'a' }) },
+  '$or[0].tenant is hidden, expected only enumerable members': {
+    $or: [Object.defineProperty({}, 'tenant', { value: 'a' }), { tenant: 'b' }],
+  },
+  'tenant.Symbol($lt) is hidden, expected only enumerable members': {
+    tenant: { $gte: 'a', [Symbol('$lt')]: 1 },
+  },
 };
 
 /** The calls that take a filter, each as the message begins that names it. */
@@ -99,6 +113,30 @@ describe.each([...PROTOCOLS, 'embedded'] as const)('%s', (kind) => {
       await expectInvalid(call(client as Untyped, FILTERS[message]), `${place}${message}`);
     }
     expect(await client.count()).toBe(TENANTS.length);
+  });
+
+  test('sends what it has checked of a filter whose getter answers once', async () => {
+    for (const [, call] of FILTERED) {
+      const client = await filled();
+      let reads = 0;
+      const once = {
+        get tenant() {
+          reads += 1;
+          return reads === 1 ? 'a' : undefined;
+        },
+      };
+      await call(client as Untyped, { $or: [once, { tenant: 'none' }] });
+      expect([reads, await client.count({ filter: { tenant: { $in: ['b', 3] } } })]).toEqual([
+        1, 2,
+      ]);
+    }
+  });
+
+  test('takes filters of other realms, and of no prototype', async () => {
+    const client = await filled();
+    const tenant = runInNewContext('({ $eq: "a" })') as Filter;
+    const without = Object.assign(Object.create(null), { tenant }) as Filter;
+    expect(await client.deleteMatching(without)).toMatchObject({ deleted: 1 });
   });
 
   test.each(Object.keys(CALLS))('refuses a call: %s', async (message) => {

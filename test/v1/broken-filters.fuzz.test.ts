@@ -1,7 +1,7 @@
 import { credentials, Client as RawClient, Metadata, status } from '@grpc/grpc-js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fullFilter } from '../../src/client/filter.js';
+import { readFilter } from '../../src/client/filter.js';
 import { wireFilter } from '../../src/client/grpc/filters.js';
 import type { Filter, NewPoint } from '../../src/client/node.js';
 import * as generated from '../../src/gen/vectord/v1/points.js';
@@ -128,7 +128,7 @@ function messageOf(operation: Operation, filter: generated.Filter): Uint8Array {
 }
 
 function wireOf(filter: Filter): generated.Filter {
-  return wireFilter(fullFilter('filter', filter));
+  return wireFilter(readFilter('filter', filter).full);
 }
 
 /** What is wrong in a filter, and its place in the message about it. */

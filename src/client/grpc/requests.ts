@@ -10,15 +10,9 @@ import {
   UpdateRequest,
 } from '../../gen/vectord/v1/points.js';
 import { bytesOf } from '../float-bytes.js';
+import type { CheckedFilter } from '../filter.js';
 import type { SearchPart } from '../model.js';
-import type {
-  CheckedFilter,
-  EncodedPoint,
-  FullPoint,
-  FullQuery,
-  FullScroll,
-  FullUpdate,
-} from '../transport.js';
+import type { EncodedPoint, FullPoint, FullQuery, FullScroll, FullUpdate } from '../transport.js';
 import { wireFilter } from './filters.js';
 import { CONTENT_TYPES, ORDERS, SIMILARITIES } from './enums.js';
 

@@ -1,14 +1,8 @@
 import { bytesOf } from '../float-bytes.js';
+import type { CheckedFilter } from '../filter.js';
 import { jsonText } from '../json-text.js';
 import type { SearchPart } from '../model.js';
-import type {
-  CheckedFilter,
-  EncodedPoint,
-  FullPoint,
-  FullQuery,
-  FullScroll,
-  FullUpdate,
-} from '../transport.js';
+import type { EncodedPoint, FullPoint, FullQuery, FullScroll, FullUpdate } from '../transport.js';
 import { toBase64 } from './base64.js';
 
 const utf8 = new TextEncoder();
