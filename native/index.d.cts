@@ -225,8 +225,8 @@ export interface Begun {
 }
 
 /**
- * Checks a filter that came as a text of its own; one that says which points are deleted has to have
- * a condition.
+ * Checks a filter that came as a text of its own; within one that says which points are deleted none
+ * may be empty.
  */
 export declare function checkFilter(text: string, deletes: boolean): JsonFilters | JsonRefusal
 

@@ -136,7 +136,7 @@ export interface Client {
 
   /**
    * Deletes the points that pass a filter, all or none. Needs a readwrite key. Fails with
-   * INVALID_ARGUMENT for a filter without a condition.
+   * INVALID_ARGUMENT for an empty filter, also one within the filter.
    */
   deleteMatching(filter: Filter, options?: CallOptions): Promise<Deleted>;
 

@@ -95,7 +95,7 @@ export function checkFilters({ texts, ends }: Filters): Refused<object> {
   return native.checkFilters(texts, ends);
 }
 
-/** Checks a filter that came as a text of its own; one of a delete has to have a condition. */
+/** Checks a filter that came as a text of its own; within one of a delete none may be empty. */
 export function checkFilter(text: string, { deletes }: { deletes: boolean }): Refused<object> {
   return native.checkFilter(text, deletes);
 }

@@ -24,12 +24,14 @@ export function passes(filter: Filter, point: Subject): boolean {
   });
 }
 
-/** Whether a filter names a field: a delete needs that. */
-export function hasCondition(filter: Filter): boolean {
-  return Object.entries(filter).some(([name, value]) => {
-    if (name === '$and' || name === '$or') return (value as readonly Filter[]).some(hasCondition);
-    return name === '$not' ? hasCondition(value as Filter) : true;
-  });
+/** Whether a filter, or one within it, names nothing: a delete takes none of these. */
+export function hasEmpty(filter: Filter): boolean {
+  const members = Object.entries(filter);
+  const isEmpty = ([name, value]: [string, unknown]): boolean => {
+    if (name === '$and' || name === '$or') return (value as readonly Filter[]).some(hasEmpty);
+    return name === '$not' && hasEmpty(value as Filter);
+  };
+  return members.length === 0 || members.some(isEmpty);
 }
 
 /** What a point has under a name; undefined for nothing, as for null. */

@@ -6,7 +6,7 @@ import { wireFilter } from '../../src/client/grpc/filters.js';
 import type { Filter, NewPoint } from '../../src/client/node.js';
 import * as generated from '../../src/gen/vectord/v1/points.js';
 import { id, open } from '../client/open.js';
-import { passes } from '../support/filter-model.js';
+import { hasEmpty, passes } from '../support/filter-model.js';
 import { filters, metadata, plainText, textOf } from '../support/filters.js';
 import { FUZZ_TIMEOUT_MS, fuzzing } from '../support/fuzz.js';
 import { arrayText, bytesOf, objectText } from '../support/json-texts.js';
@@ -140,7 +140,7 @@ const WRONG_JSON: readonly Wrong<unknown>[] = [
   [{ $foo: 1 }, '.$foo'],
   [{ $and: [] }, '.$and'],
   [{ $or: {} }, '.$or'],
-  [{ $or: [{}, null] }, '.$or[1]'],
+  [{ $or: [{ a: 1 }, null] }, '.$or[1]'],
   [{ $not: null }, '.$not'],
   [{ a: null }, '.a'],
   [{ a: ['x'] }, '.a'],
@@ -182,8 +182,11 @@ const WRONG_MESSAGES: readonly Wrong<generated.Filter>[] = [
 /** What a filter lies in: `$not`, or a list behind others. */
 type Step = readonly [name: '$not' | '$and' | '$or', before: readonly Filter[]];
 
+/** A delete, too, takes those. */
+const full = good.filter((filter) => !hasEmpty(filter));
+
 const steps = fc.array(
-  fc.tuple(fc.constantFrom<Step[0]>('$not', '$and', '$or'), fc.array(good, { maxLength: 2 })),
+  fc.tuple(fc.constantFrom<Step[0]>('$not', '$and', '$or'), fc.array(full, { maxLength: 2 })),
   { maxLength: 4 },
 );
 
@@ -337,6 +340,7 @@ function expectAnswer(operation: Operation, bytes: Uint8Array, reply: Reply): vo
   const body = JSON.parse(text) as Body;
   const { queries: [query = {}] = [body] } = body;
   const passing = POINTS.filter((point) => passes(query.filter ?? {}, point));
+  expect(operation === 'delete' && hasEmpty(query.filter ?? {})).toBe(false);
   const points = passing.slice(0, query.limit).map((point) => ({ id: point.id }));
   const expected = {
     count: { count: passing.length },

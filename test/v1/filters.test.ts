@@ -135,14 +135,20 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     expect(nearly.map((point) => point.id)).not.toContain(id(1_501));
   });
 
-  it('a delete deletes what passes, and needs a condition', async () => {
+  it('a delete deletes what passes, and refuses an empty filter within its own', async () => {
     const own = await startServer({ dimension: 2 });
     const ownClient = open(own, protocol);
     const points = [1, 2, 3].map((n) => ({ id: id(n), vector: [n, 0], metadata: { n } }));
     await ownClient.upsert(points);
-    const condition = /^filter is an object, expected at least one condition/;
-    await expectFailure(ownClient.deleteMatching({}), 'INVALID_ARGUMENT', condition);
-    await expectFailure(ownClient.deleteMatching({ $and: [{}] }), 'INVALID_ARGUMENT', condition);
+    for (const [filter, place] of EMPTY) {
+      const message = `${place} is empty, expected at least one condition; to delete all points`;
+      const asked = JSON.parse(JSON.stringify(filter)) as Filter;
+      const failure = await ownClient.deleteMatching(asked).catch((error: unknown) => error);
+      expect(failure).toMatchObject({ code: 'INVALID_ARGUMENT' });
+      expect(String(failure)).toContain(message);
+      expect(await ownClient.count({ filter: asked })).toBeGreaterThanOrEqual(0);
+    }
+    expect(await ownClient.count({ filter: { $or: [{}, { n: 9 }] } })).toBe(3);
     const answer = await ownClient.deleteMatching({ n: { $gte: 2 } });
     expect(answer).toEqual({ deleted: 2, missing: [] });
     expect(await ownClient.count()).toBe(1);
@@ -206,6 +212,14 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
 function nested(depth: number): Filter {
   return depth === 0 ? {} : { $not: nested(depth - 1) };
 }
+
+/** Filters that have lost conditions, and where they have. */
+const EMPTY: readonly [Filter, string][] = [
+  [{}, 'filter'],
+  [{ $and: [{}] }, 'filter.$and[0]'],
+  [{ $or: [{ tenant: undefined as never }, { n: 9 }] }, 'filter.$or[0]'],
+  [{ $not: { $and: [{ n: 9 }, {}] } }, 'filter.$not.$and[1]'],
+];
 
 describe('a message', () => {
   const count = async (filter: WireFilter): Promise<bigint> => {

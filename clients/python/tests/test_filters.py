@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +169,14 @@ async def test_a_delete_deletes_what_passes(
     assert (deleted.deleted, deleted.missing) == (4, [])
     assert await stored.count() == 8
     assert await stored.count(filter={"x": "a"}) == 0
-    for filter in ({}, {"$and": [{}]}):
-        with pytest.raises(InvalidArgumentError, match="expected at least one condition"):
+    for filter, place in (
+        ({}, ""),
+        ({"$and": [{}]}, ".$and[0]"),
+        ({"$or": [{"x": 2}, {}]}, ".$or[1]"),
+        ({"$not": {}}, ".$not"),
+    ):
+        refusal = re.escape(f"filter{place} is empty, expected at least one condition")
+        with pytest.raises(InvalidArgumentError, match=refusal):
             await stored.delete_matching(filter)
     with pytest.raises(ValueError, match="filter is None, expected a filter"):
         await stored.delete_matching(None)

@@ -19,20 +19,6 @@ pub enum Expression {
     Condition(Condition),
 }
 
-impl Expression {
-    /// Whether it depends on the point at all.
-    #[must_use]
-    pub fn has_condition(&self) -> bool {
-        match self {
-            Expression::All(list) | Expression::Any(list) => {
-                list.iter().any(Expression::has_condition)
-            }
-            Expression::Not(one) => one.has_condition(),
-            Expression::Condition(_) => true,
-        }
-    }
-}
-
 /// A test of one field of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {

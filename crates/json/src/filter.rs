@@ -45,17 +45,38 @@ const ORDERED: &str = "a string or a finite number";
 const CONDITION: &str =
     "a string, a boolean, a finite number, or an object of operators such as $in and $exists";
 
-/// Reads a filter of a body. The path of what is wrong begins with `filter`.
-fn filter(raw: &RawValue) -> Result<Expression, Wrong> {
-    read(raw, MAX_DEPTH, DEPTH)
+/// Checks a filter of a body, and returns its text. The path of what is wrong begins with `filter`.
+pub fn filter_text(raw: &RawValue) -> Result<&str, Wrong> {
+    read(raw, MAX_DEPTH, DEPTH, Use::Finds)?;
+    Ok(raw.get())
 }
 
-/// The same of a filter that may have been a message.
-pub fn filter_of_message(raw: &RawValue) -> Result<Expression, Wrong> {
-    read(raw, MAX_DEPTH_OF_MESSAGE, DEPTH_OF_MESSAGE)
+/// The same of a filter that says which points are deleted.
+pub fn filter_of_delete(raw: &RawValue) -> Result<&str, Wrong> {
+    read(raw, MAX_DEPTH, DEPTH, Use::Deletes)?;
+    Ok(raw.get())
 }
 
-fn read(raw: &RawValue, depth: usize, expected: &'static str) -> Result<Expression, Wrong> {
+/// Reads a filter that may have been a message.
+pub fn filter_of_message(raw: &RawValue, wanted: Use) -> Result<Expression, Wrong> {
+    read(raw, MAX_DEPTH_OF_MESSAGE, DEPTH_OF_MESSAGE, wanted)
+}
+
+/// What is done with the points that pass.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Use {
+    Finds,
+    /// No filter may be empty, nor one within it: where a program has lost a condition, it would
+    /// delete what it meant to keep.
+    Deletes,
+}
+
+fn read(
+    raw: &RawValue,
+    depth: usize,
+    expected: &'static str,
+    wanted: Use,
+) -> Result<Expression, Wrong> {
     let length = raw.get().len();
     if length > MAX_BYTES {
         let found = Found::Number(length as f64);
@@ -64,34 +85,17 @@ fn read(raw: &RawValue, depth: usize, expected: &'static str) -> Result<Expressi
     let mut reader = Reader {
         depth,
         expected,
+        wanted,
         conditions: 0,
     };
     reader.filter("filter", raw, 0)
-}
-
-/// Checks a filter, and returns its text.
-pub fn filter_text(raw: &RawValue) -> Result<&str, Wrong> {
-    filter(raw).map(|_| raw.get())
-}
-
-/// The same of a filter that says which points are deleted: it has to have a condition.
-pub fn filter_of_delete(raw: &RawValue) -> Result<&str, Wrong> {
-    check_condition(&filter(raw)?)?;
-    Ok(raw.get())
-}
-
-/// Checks that a filter has a condition.
-pub fn check_condition(expression: &Expression) -> Result<(), Wrong> {
-    if expression.has_condition() {
-        return Ok(());
-    }
-    Err(Wrong::new("filter", Found::Object, OF_DELETE))
 }
 
 struct Reader {
     /// How deep filters may lie, and what a message says of one that is deeper.
     depth: usize,
     expected: &'static str,
+    wanted: Use,
     conditions: usize,
 }
 
@@ -115,6 +119,9 @@ impl Reader {
                 }
                 key => self.field(path, raw, Field::Key(key))?,
             });
+        }
+        if parts.is_empty() && self.wanted == Use::Deletes {
+            return Err(Wrong::new(path, Found::Empty, OF_DELETE));
         }
         Ok(all(parts))
     }
@@ -407,8 +414,13 @@ mod tests {
     use super::*;
 
     fn filter_of(text: &str) -> Result<Expression, String> {
+        filter_for(Use::Finds, text)
+    }
+
+    fn filter_for(wanted: Use, text: &str) -> Result<Expression, String> {
         let raw: &RawValue = serde_json::from_str(text).unwrap();
-        filter(raw).map_err(|Wrong { path, expected, .. }| format!("{path}: {expected}"))
+        let read = read(raw, MAX_DEPTH, DEPTH, wanted);
+        read.map_err(|Wrong { path, expected, .. }| format!("{path}: {expected}"))
     }
 
     fn is(key: &str, list: &[Value<'static>]) -> Expression {
@@ -541,6 +553,26 @@ mod tests {
                 "{json}"
             );
         }
+    }
+
+    #[test]
+    fn no_filter_within_that_of_a_delete_is_empty() {
+        for (json, path) in [
+            ("{}", "filter"),
+            (r#"{"$and":[{}]}"#, "filter.$and[0]"),
+            (r#"{"$or":[{"a":1},{}]}"#, "filter.$or[1]"),
+            (r#"{"a":1,"$not":{}}"#, "filter.$not"),
+            (
+                r#"{"$or":[{"$not":{"$and":[{"a":1},{}]}}]}"#,
+                "filter.$or[0].$not.$and[1]",
+            ),
+        ] {
+            let refused = format!("{path}: {OF_DELETE}");
+            assert_eq!(filter_for(Use::Deletes, json), Err(refused), "{json}");
+            assert!(filter_of(json).is_ok(), "{json}");
+        }
+        let full = r#"{"$or":[{"a":1},{"$not":{"b":{"$in":[]}}}]}"#;
+        assert_eq!(filter_for(Use::Deletes, full), filter_of(full));
     }
 
     #[test]

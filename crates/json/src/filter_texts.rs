@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use vectord_filter::Expression;
 
 use crate::{
-    filter::{check_condition, filter_of_message},
+    filter::{Use, filter_of_message},
     refusal::{Found, Wrong},
 };
 
@@ -25,13 +25,18 @@ pub fn check_filters(texts: &str, ends: &[u32]) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Checks a filter that says which points are deleted: it has to have a condition.
+/// Checks a filter that says which points are deleted: neither it nor one within it may be empty.
 pub fn check_filter_of_delete(text: &str) -> Result<(), Wrong> {
-    check_condition(&filter_of(text)?)
+    filter_for(Use::Deletes, text).map(drop)
 }
 
 /// The filter that a text stands for.
 pub fn filter_of(text: &str) -> Result<Expression, Wrong> {
+    filter_for(Use::Finds, text)
+}
+
+fn filter_for(wanted: Use, text: &str) -> Result<Expression, Wrong> {
     let no_json = |_| Wrong::new("filter", Found::text(text.as_bytes()), "an object in JSON");
-    filter_of_message(serde_json::from_str::<&RawValue>(text).map_err(no_json)?)
+    let raw: &RawValue = serde_json::from_str(text).map_err(no_json)?;
+    filter_of_message(raw, wanted)
 }

@@ -219,7 +219,7 @@ class AsyncClient:
         return await self._connection.call(operations.delete(ids), timeout)
 
     async def delete_matching(self, filter: Filter, *, timeout: float | None = None) -> Deleted:
-        """Deletes the points that pass a filter, which has at least one condition, all or none."""
+        """Deletes the points that pass a filter, all or none; neither it nor one in it is empty."""
         return await self._connection.call(operations.delete_matching(filter), timeout)
 
     async def delete_all(self, confirm: int, *, timeout: float | None = None) -> Deleted:

@@ -154,8 +154,8 @@ pub fn check_filters(texts: &[u8], ends: &[u32]) -> Result<Either<JsonFilters, J
     accepted(read, |()| Ok(JsonFilters {}))
 }
 
-/// Checks a filter that came as a text of its own; one that says which points are deleted has to have
-/// a condition.
+/// Checks a filter that came as a text of its own; within one that says which points are deleted none
+/// may be empty.
 #[napi(catch_unwind)]
 pub fn check_filter(text: String, deletes: bool) -> Result<Either<JsonFilters, JsonRefusal>> {
     let checked = if deletes {

@@ -321,7 +321,10 @@ export interface DeleteRequest {
     | undefined;
   /** Empty or "default". */
   collection: string;
-  /** Deletes the points that pass; `ids` is empty and `all` false then. */
+  /**
+   * Deletes the points that pass; `ids` is empty and `all` false then. Neither the filter nor one
+   * within it may be empty.
+   */
   filter?: Filter | undefined;
 }
 
