@@ -311,8 +311,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'the parts of a change are read in another order',
     FOLLOWER,
-    'return Buffer.concat(bytes);',
-    'return Buffer.concat(bytes.toReversed());',
+    ': Buffer.concat(bytes);',
+    ': Buffer.concat(bytes.toReversed());',
     FOLLOWER_TESTS,
   ),
   mutant(
