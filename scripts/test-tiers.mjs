@@ -39,7 +39,7 @@ export const LONG_FILES = [
   'test/examples/{demo,examples,import-page}.test.ts',
   'test/grpc/{abuse,cancels,h2spec}.test.ts',
   'test/grpc/clients/{clients,idle}.test.ts',
-  'test/http/schemathesis.test.ts',
+  'test/http/{request-lines.fuzz,schemathesis}.test.ts',
   'test/observe/traces.test.ts',
   'test/package.test.ts',
   'test/process/{grace,loops,npm-start,time-limits,tls,top}.test.ts',
