@@ -67,9 +67,12 @@ class Line:
             threading.Thread(target=self._pass_on, args=(far, near, True), daemon=True).start()
 
     def _pass_on(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
+        is_mute = False
         with contextlib.suppress(OSError):
             while data := source.recv(65_536):
-                if not (is_answer and self._swallows):
+                # Behind a gap nothing may come of the answer, as a line keeps the order of bytes.
+                is_mute = is_mute or (is_answer and self._swallows)
+                if not is_mute:
                     target.sendall(data)
         _end(source)
         _end(target)
