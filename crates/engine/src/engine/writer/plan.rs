@@ -116,8 +116,8 @@ fn delete(ids: &[PointId], index: &Index) -> Planned<'static> {
     }
 }
 
-/// Deletes those of the points `found` that are there still, and those that pass of the ones written
-/// since. Nothing that came before is hidden from the view: such a delete begins a group.
+/// Deletes the points in `found` that have not changed since the search, and the points written since
+/// that pass the filter. The view shows all earlier writes, because such a delete begins a group.
 fn delete_matching(
     filter: &Filter,
     found: &Matches,

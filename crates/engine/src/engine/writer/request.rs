@@ -137,7 +137,7 @@ pub enum Change {
     Update(Vec<Update>),
     /// Deletes the points with these ids, each once in the list.
     Delete(Vec<PointId>),
-    /// Deletes the points that pass this filter, of which those of a view are found already.
+    /// Deletes the points that pass this filter; a search has found those of an earlier view.
     DeleteMatching(Arc<Filter>, Matches),
     /// Deletes all points if there are as many as this.
     DeleteAll(u64),

@@ -426,9 +426,9 @@ mod tests {
         assert_eq!((graph.linked, index.dead()), (graph.slots, 0));
     }
 
-    /// All of so many linked points leave. The first new point, far from all others, has no links, and
-    /// none leads to it; others come in the midst of those that leave. Returns whether they had to wait
-    /// until these had left.
+    /// Has `size` linked points leave while new ones are inserted: the first far from all others, without
+    /// a link to or from it, the rest in the midst of the leaving points. Returns whether the rest had to
+    /// wait until those had left.
     fn replaces_all(size: usize) -> bool {
         let old = (0..size).map(|value| value as f32);
         let middle = (0..40).map(|step| (size / 2 + step) as f32 + 0.5);
