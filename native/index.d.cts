@@ -105,6 +105,11 @@ export declare class NativeEngine {
   messageOfDelete(ids: Uint8Array): Uint8Array
   /** The message that deletes the points that pass the filter of this text. */
   messageOfDeleteMatching(filter: string): Uint8Array
+  /**
+   * Finds the points that pass the filter of this text before the message comes that deletes them.
+   * The promise resolves once they are found.
+   */
+  findToDelete(filter: string): Promise<void>
   /** The message that deletes all points if there are `expected`. */
   messageOfDeleteAll(expected: number): Uint8Array
   /**

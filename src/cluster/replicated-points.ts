@@ -28,6 +28,7 @@ import type { OtherReplicas, ReadKind } from './reads/other-replicas.js';
 import { firstPoint, PLAIN } from './reads/plain-point.js';
 import type { Reads } from './reads/reads.js';
 import { isOfReplica, ReplicaFault, type ReplicaReads } from './reads/replica-reads.js';
+import { majorityOf } from './voting/quorum.js';
 import type { Writes } from './writes.js';
 
 /** The longest that it may take to find the points of a delete by filter, as on one machine. */
@@ -82,10 +83,15 @@ export class ReplicatedPoints implements Points {
     return found;
   }
 
-  /** Replicas take any time to find the points: what would take too long is refused before. */
+  /**
+   * The replicas find the points before the message is sent, as their writers take any time for what is
+   * left: as many replicas as the write needs. What would take too long is refused.
+   */
   async deleteMatching(filter: string): Promise<number> {
     const begunAtMs = performance.now();
-    await (this.own === undefined ? this.count(filter, goesOn) : this.engine.count(filter, goesOn));
+    const finding = this.others.askEach(async (replica) => await replica.findToDelete(filter));
+    if (this.own !== undefined) finding.push(this.engine.findToDelete(filter));
+    await fulfilled(finding, majorityOf(finding.length));
     if (performance.now() - begunAtMs > LONGEST_FILTER_MS) throw takesLong();
     const { deleted } = await this.writes.write(this.engine.messages.deleteMatching(filter), false);
     return deleted;
@@ -269,6 +275,20 @@ export class ReplicatedPoints implements Points {
     }
     return faults;
   }
+}
+
+/** Waits until so many are fulfilled; throws the reason of another where they can no longer be. */
+async function fulfilled(promises: readonly Promise<unknown>[], count: number): Promise<void> {
+  let missing = count;
+  let spare = promises.length - count;
+  await new Promise<void>((resolve, reject) => {
+    for (const promise of promises) {
+      promise.then(
+        () => (missing -= 1) === 0 && resolve(),
+        (error: unknown) => (spare -= 1) < 0 && reject(error as Error),
+      );
+    }
+  });
 }
 
 const goesOn = (): void => undefined;

@@ -172,6 +172,11 @@ export class Engine implements Points {
     return await translateAsync(() => this.#engine.deleteMatching(filter));
   }
 
+  /** In a replica, finds the points of a delete by filter before its message comes. */
+  async findToDelete(filter: string): Promise<void> {
+    await translateAsync(() => this.#engine.findToDelete(filter));
+  }
+
   async deleteAll(expected: number): Promise<void> {
     await translateAsync(() => this.#engine.deleteAll(expected));
   }

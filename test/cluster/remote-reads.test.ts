@@ -258,6 +258,17 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     expect(holders.map(({ asked }) => asked.length).toSorted()).toEqual([0, 1]);
   });
 
+  test('the points of a delete are kept until its message comes', async () => {
+    const { engine, asked, remote } = await served();
+    const filter = '{"$not":{"x":1}}';
+    await remote(0).findToDelete(filter);
+    expect(asked.map(({ count }) => count)).toEqual([{ filter, toDelete: true }]);
+    expect(engine.metrics().queuedBytes).toBeGreaterThan(POINTS * POINT_ID_BYTES);
+    const { deleted } = await engine.apply(engine.messages.deleteMatching(filter), 2);
+    expect(deleted).toBe(POINTS);
+    expect(engine.metrics().queuedBytes).toBe(0);
+  });
+
   test('one of a session waits for what its node has acknowledged', async () => {
     const { engine, state, asked, asker, remote, firstChange } = await served();
     const replica = remote(0, 'session');
@@ -283,7 +294,10 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     // No other replica answers: a strong read is refused.
     const reads = new Reads(engine, new Questions(gateway, 1, 0), state, 'session');
     const server = new ReadServer(engine, reads, state, new MemoryBudget(2 ** 30), SILENT);
-    const question = encodeQuestion({ count: { filter: undefined } }, engine.position);
+    const question = encodeQuestion(
+      { count: { filter: undefined, toDelete: false } },
+      engine.position,
+    );
     const answer = async () => ReadAnswer.decode(await server.answer(question));
     state.replica = ReplicaState.Following;
     expect(await answer()).toMatchObject({ refused: undefined, count: POINTS });

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { connect, type Msg } from '@nats-io/transport-node';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { Client } from '../../src/client/interface.js';
+import { Packet, ReadQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import type { VectorClient } from '../support/clients.js';
 import { clientsOf, HAS_NO_NATS, TestCluster } from '../support/cluster.js';
 
 const TIMEOUT_MS = 90_000;
@@ -69,6 +72,28 @@ describe.skipIf(HAS_NO_NATS)('a cluster (needs nats-server)', { timeout: TIMEOUT
     await expect(next().deleteAll(5)).rejects.toThrow('there are 2 points, expected 5');
     expect(await next().deleteAll(2)).toMatchObject({ deleted: 2 });
     expect(await next().count()).toBe(0);
+  });
+
+  test('each replica finds the points of a delete by filter before its message comes', async () => {
+    const [{ v1 }] = clientsOf(cluster.nodes) as [VectorClient];
+    await v1.upsert([3, 4, 4].map((n) => ({ vector: [n, 1, 1, 1], metadata: { n } })));
+    const connection = await connect({ servers: [...cluster.servers.addresses] });
+    onTestFinished(async () => await connection.close());
+    const asked: string[] = [];
+    const hear = (error: unknown, { subject, data }: Msg): void => {
+      const { whole = new Uint8Array() } = error === null ? Packet.decode(data) : {};
+      const { count } = ReadQuestion.decode(whole);
+      if (count?.toDelete === true) asked.push(`${subject.split('.').at(-1)} ${count.filter}`);
+    };
+    connection.subscribe('*.*.reads.*', { callback: hear });
+    await connection.flush();
+    expect(await v1.deleteMatching({ n: 4 })).toMatchObject({ deleted: 2 });
+    // The replica of the node itself is not asked over NATS.
+    const others = [0, 1, 2].map((replica) => `${replica} {"n":4}`);
+    await expect.poll(() => asked.length).toBe(2);
+    expect(others).toEqual(expect.arrayContaining(asked));
+    expect(new Set(asked).size).toBe(2);
+    expect(await v1.count({ filter: { n: { $gte: 3 } } })).toBe(1);
   });
 
   test('a value that is no number is refused before it is written', async () => {

@@ -28,7 +28,7 @@ pub enum Field {
 }
 
 /// A list of fields that are read from a point together, whatever their number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
     /// The places in the list that have the content type.
     content_type: Vec<usize>,

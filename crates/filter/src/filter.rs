@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// An [`Expression`] in a form that reads a point once, whatever the number of conditions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     root: Node,
     tests: Vec<(Field, Test)>,
@@ -18,7 +18,7 @@ pub struct Filter {
 }
 
 /// The expression, each of its tests as a number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 enum Node {
     All(Vec<Node>),
     Any(Vec<Node>),

@@ -404,7 +404,7 @@ pub(crate) fn updates_of(
 }
 
 /// The filter that a text stands for, which has been checked before.
-fn filter_of(text: &str) -> Result<Arc<Filter>> {
+pub(crate) fn filter_of(text: &str) -> Result<Arc<Filter>> {
     Ok(Arc::new(Filter::new(expression_of(text)?)))
 }
 

@@ -11,7 +11,9 @@ use crate::{
     NativeEngine, batch_of,
     error::{Failure, to_js},
     promise,
-    records::{existing, expression_of, flags, offsets, point_ids, slices, updates_of, whole},
+    records::{
+        existing, expression_of, filter_of, flags, offsets, point_ids, slices, updates_of, whole,
+    },
 };
 
 /// Where a replica is in its stream.
@@ -137,6 +139,18 @@ impl NativeEngine {
     #[napi(catch_unwind)]
     pub fn message_of_delete_matching(&self, filter: String) -> Result<Uint8Array> {
         Ok(encode(&Message::DeleteMatching(&expression_of(&filter)?)))
+    }
+
+    /// Finds the points that pass the filter of this text before the message comes that deletes them.
+    /// The promise resolves once they are found.
+    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
+    pub fn find_to_delete<'env>(&self, env: &'env Env, filter: String) -> Result<Object<'env>> {
+        let filter = filter_of(&filter)?;
+        promise(
+            env,
+            |done| self.engine().find_to_delete(filter, done),
+            |()| (),
+        )
     }
 
     /// The message that deletes all points if there are `expected`.

@@ -83,6 +83,11 @@ export class OtherReplicas {
     return await act(replica, number);
   }
 
+  /** Asks each of them, for one answer. */
+  askEach<Answer>(act: (replica: ReplicaReads) => Promise<Answer>): Promise<Answer>[] {
+    return [...this.replicas.values()].map(act);
+  }
+
   #avoid(numbers: Iterable<number>): void {
     const untilMs = performance.now() + AVOIDED_MS;
     for (const number of numbers) this.#avoidedUntilMs.set(number, untilMs);

@@ -72,6 +72,10 @@ export class ReadServer {
       taken.take(bytesOf(records));
       return { records: toWireRecords(records), found };
     }
+    if (count?.toDelete === true && count.filter !== undefined) {
+      await engine.findToDelete(count.filter);
+      return {};
+    }
     if (count !== undefined) return { count: await engine.count(count.filter, goesOn) };
     if (scroll !== undefined) {
       const include = includeOf(scroll.include);

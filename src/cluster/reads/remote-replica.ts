@@ -43,7 +43,11 @@ export class RemoteReplica implements ReplicaReads {
   }
 
   async count(filter: string | undefined): Promise<number> {
-    return (await this.#ask({ count: { filter } })).count;
+    return (await this.#ask({ count: { filter, toDelete: false } })).count;
+  }
+
+  async findToDelete(filter: string): Promise<void> {
+    await this.#ask({ count: { filter, toDelete: true } });
   }
 
   async scroll(request: PageRequest): Promise<Page> {

@@ -2,7 +2,10 @@ import { VectordError } from '../../core/errors.js';
 import type { Points } from '../../core/points.js';
 
 /** What a replica of a shard answers, to its own node and to others. */
-export type ReplicaReads = Pick<Points, 'getMany' | 'count' | 'scroll' | 'findBatch'>;
+export interface ReplicaReads extends Pick<Points, 'getMany' | 'count' | 'scroll' | 'findBatch'> {
+  /** Finds the points of a delete by filter before its message comes, which then holds up few writes. */
+  findToDelete(filter: string): Promise<void>;
+}
 
 /** A replica cannot answer, but another one may. */
 export class ReplicaFault extends VectordError {

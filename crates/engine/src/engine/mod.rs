@@ -29,7 +29,7 @@ use crate::{
     Error, Metric, Result,
     engine::{
         batch::{Asked, BatchSearch},
-        budget::Budget,
+        budget::{Budget, Reservation},
         reading::Reading,
         stats::{Counters, Metrics},
         upkeep::{GiveBack, Upkeep},
@@ -37,7 +37,9 @@ use crate::{
         writer::{Batch, Done, Existing, Outcome, Update, Upserted, Writer},
     },
     hnsw::{Params, Scratch},
-    index::{Builder, ColumnStatus, GraphStatus, Include, Index, KnownDamage, Linker, PointId},
+    index::{
+        Builder, ColumnStatus, GraphStatus, Include, Index, KnownDamage, Linker, Matches, PointId,
+    },
     store::{OpenOptions, Store, StoredPoint, StreamPosition},
     sync::{histogram::Histogram, lock},
 };
@@ -300,21 +302,41 @@ impl Engine {
     /// are written while the search threads look for them. `done` is called, maybe on another thread,
     /// once the delete is durable and visible, with their number.
     pub fn delete_matching(&self, filter: Arc<Filter>, done: Done<u64>) {
+        let (writer, of_delete) = (Arc::clone(&self.writer), Arc::clone(&filter));
+        let delete = move |found| match found {
+            Ok((found, memory)) => writer.delete_matching(of_delete, found, memory, done),
+            Err(error) => done(Err(error)),
+        };
+        self.find_matches(filter, Box::new(delete));
+    }
+
+    /// Finds the points that pass a filter before a message deletes them, so that the message holds
+    /// the writer no longer than it takes to look at what is written meanwhile. `done` is called,
+    /// maybe on another thread, once they are found.
+    pub fn find_to_delete(&self, filter: Arc<Filter>, done: Done<()>) {
+        let (writer, of_delete) = (Arc::clone(&self.writer), Arc::clone(&filter));
+        let keep = move |found: Result<(Matches, Reservation)>| {
+            done(found.map(|(found, memory)| writer.keep_found(of_delete, found, memory)));
+        };
+        self.find_matches(filter, Box::new(keep));
+    }
+
+    /// Finds the points that pass a filter on the search threads, and the memory that they take.
+    fn find_matches(&self, filter: Arc<Filter>, done: Done<(Matches, Reservation)>) {
         let ids = self.index.live() as usize * size_of::<PointId>();
         let memory = match self.budget.reserve(ids) {
             Ok(memory) => memory,
             Err(error) => return done(Err(error)),
         };
-        let (writer, of_delete) = (Arc::clone(&self.writer), Arc::clone(&filter));
-        let delete = move |found| match found {
-            Ok(found) => writer.delete_matching(of_delete, found, memory, done),
+        let found = move |found| match found {
+            Ok(found) => done(Ok((found, memory))),
             Err(error) => {
                 drop(memory);
                 done(Err(error));
             }
         };
         let (index, budget) = (&self.index, &self.budget);
-        let finding = Reading::of_matches(index, budget, filter, Box::new(delete));
+        let finding = Reading::of_matches(index, budget, filter, Box::new(found));
         self.workers.submit(Box::new(finding));
     }
 

@@ -244,6 +244,7 @@ impl UpkeepThread {
     /// Does what there is to do now.
     fn tick(&mut self) -> Result<()> {
         self.give_back_graphs();
+        self.writer.forget_found(Instant::now());
         let saved = self.save_if_due();
         self.heed_damage();
         self.scrub();

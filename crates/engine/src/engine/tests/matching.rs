@@ -5,10 +5,10 @@ use std::{
     sync::{
         Arc, RwLock,
         atomic::{AtomicUsize, Ordering},
-        mpsc::{Receiver, TryRecvError, channel},
+        mpsc::{Receiver, Sender, TryRecvError, channel},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use tempfile::TempDir;
@@ -19,7 +19,7 @@ use crate::{
     Engine, Options, Params, Result,
     engine::{
         workers::{Job, Turn, queue::MAX_JOBS},
-        writer::{Batch, Done, Existing, Update},
+        writer::{Batch, Done, Existing, Outcome, Update, message::Message},
     },
     hnsw::Scratch,
     index::{Matches, PAUSED_VIEWS},
@@ -158,6 +158,21 @@ fn while_nothing_is_found<T>(engine: &Engine, work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Holds the writer until the sender is dropped.
+fn hold_writer(engine: &Engine) -> Sender<()> {
+    let (open, opened) = channel::<()>();
+    let (begun, has_begun) = channel();
+    let writer = Arc::clone(&engine.writer);
+    thread::spawn(move || {
+        writer.run(move |_| {
+            begun.send(()).unwrap();
+            opened.recv_timeout(PATIENCE)
+        })
+    });
+    has_begun.recv_timeout(PATIENCE).unwrap();
+    open
+}
+
 fn is_waiting<T>(answer: &Receiver<Result<T>>) -> bool {
     matches!(answer.try_recv(), Err(TryRecvError::Empty))
 }
@@ -243,26 +258,63 @@ fn the_points_that_a_delete_has_found_are_the_memory_that_it_holds_and_never_its
             upsert(&engine, numbers, |number| u32::from(number < found));
         }
         let held = engine.budget.reserve(others).unwrap();
-        let (open, opened) = channel::<()>();
-        let (begun, has_begun) = channel();
-        let writer = Arc::clone(&engine.writer);
-        thread::spawn(move || {
-            writer.run(move |_| {
-                begun.send(()).unwrap();
-                opened.recv_timeout(PATIENCE)
-            })
-        });
-        has_begun.recv_timeout(PATIENCE).unwrap();
+        let held_writer = hold_writer(&engine);
         let filter = Arc::new(Filter::new(is_one()));
         let deleted = begin(|done| engine.delete_matching(filter, done));
         let bytes = others + 256 + found as usize * 24;
         wait_until(|| engine.budget.usage().0 == bytes || !is_waiting(&deleted));
-        drop(open);
+        drop(held_writer);
         let deleted = deleted.recv_timeout(PATIENCE).unwrap().unwrap();
         assert_eq!(deleted, u64::from(found));
         assert_eq!(engine.budget.usage().0, others);
         drop(held);
     }
+}
+
+#[test]
+fn what_is_found_ahead_of_a_message_is_given_to_it_or_back() {
+    let folder = new_folder();
+    let engine = open_with(&folder, 1 << 20);
+    let stored = batch(&[0, 1, 2, 3, 4, 5], |number| number % 2);
+    let stored = Message::Store(&stored, Existing::Replace).encode();
+    answer(|done| engine.apply(&stored, 1, done));
+    // A search gives back what it takes itself behind its answer.
+    let usage = || engine.budget.usage().0;
+    let held = 256 + 3 * 24;
+
+    // Two deletes with equal filters: each takes what was found for one of them.
+    for _ in 0..2 {
+        answer(|done| engine.find_to_delete(Arc::new(Filter::new(is_one())), done));
+    }
+    wait_until(|| usage() == 2 * held);
+    let changed = batch(&[0, 1], |number| 1 - number);
+    let changed = Message::Store(&changed, Existing::Replace).encode();
+    answer(|done| engine.apply(&changed, 2, done));
+    let delete = Message::DeleteMatching(&is_one()).encode();
+    let other = Expression::Not(Box::new(is_one()));
+    let delete_others = Message::DeleteMatching(&other).encode();
+    let held_writer = hold_writer(&engine);
+    let first = begin(|done| engine.apply(&delete, 3, done));
+    wait_until(|| usage() == 2 * held);
+    let others = begin(|done| engine.apply(&delete_others, 4, done));
+    wait_until(|| usage() == 2 * held + 256);
+    drop(held_writer);
+    let deleted = |answer: Receiver<Result<Outcome>>| answer.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(deleted(first).unwrap().deleted, 3);
+    assert_eq!(deleted(others).unwrap().deleted, 3);
+    wait_until(|| usage() == held);
+    assert_eq!(points(&engine), [0; 0]);
+
+    // No message comes for the other.
+    engine.writer.forget_found(Instant::now());
+    wait_until(|| usage() == held);
+    engine.writer.forget_found(Instant::now() + PATIENCE);
+    wait_until(|| usage() == 0);
+    // What is kept for messages that do not come is bounded.
+    for _ in 0..20 {
+        answer(|done| engine.find_to_delete(Arc::new(Filter::new(is_one())), done));
+    }
+    wait_until(|| usage() == 16 * 256);
 }
 
 #[test]

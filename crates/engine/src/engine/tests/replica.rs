@@ -16,7 +16,7 @@ use std::{
 use fs_err::os::unix::fs::FileExt;
 use proptest::prelude::*;
 use tempfile::TempDir;
-use vectord_filter::{Condition, Expression, Test, Value};
+use vectord_filter::{Condition, Expression, Filter, Test, Value};
 
 use crate::{
     Error, Metric, Result,
@@ -26,7 +26,7 @@ use crate::{
         writer::{Batch, Existing, Outcome, Update, Writer, message::Message},
     },
     hnsw::Params,
-    index::{Index, PointId, tests::support::work_on},
+    index::{Index, Matches, PointId, tests::support::work_on},
     store::{
         OpenOptions, Opened, Store, StreamPosition,
         tests::{
@@ -60,6 +60,8 @@ enum Op {
 enum Event {
     /// The next messages of the stream, all at once.
     Feed(usize),
+    /// Finds the points that a delete with this number would delete now, and keeps them for it.
+    FindAhead(u8),
     /// A message that it has already.
     Again,
     /// Links, and waits for all that was fed, unless the disk is full.
@@ -98,6 +100,7 @@ fn event() -> impl Strategy<Value = Event> {
     ];
     prop_oneof![
         8 => (1..9_usize).prop_map(Event::Feed),
+        4 => (0..4_u8).prop_map(Event::FindAhead),
         1 => Just(Event::Again),
         3 => Just(Event::Settle),
         2 => Just(Event::Link),
@@ -229,10 +232,7 @@ fn play(op: &Op, points: &mut Points) -> (Vec<u8>, Effect) {
             let before = points.len();
             points.retain(|(_, (.., found))| *found != metadata(*k));
             effect.deleted = (before - points.len()) as u64;
-            let value = Value::Number(f64::from(*k));
-            let test = Test::In([value].into_iter().collect());
-            let condition = Condition::Metadata("k".into(), test);
-            Message::DeleteMatching(&Expression::Condition(condition)).encode()
+            Message::DeleteMatching(&has_number(*k)).encode()
         }
         Op::DeleteAll(is_right) => {
             let expected = points.len() as u64 + u64::from(!is_right);
@@ -245,6 +245,11 @@ fn play(op: &Op, points: &mut Points) -> (Vec<u8>, Effect) {
         Op::Nothing => Vec::new(),
     };
     (message, effect)
+}
+
+fn has_number(k: u8) -> Expression {
+    let test = Test::In([Value::Number(f64::from(k))].into_iter().collect());
+    Expression::Condition(Condition::Metadata("k".into(), test))
 }
 
 fn effect_of(applied: Outcome) -> Effect {
@@ -373,6 +378,12 @@ impl<'s> Replica<'s> {
     fn play(mut self, event: &Event) -> Replica<'s> {
         match event {
             Event::Feed(count) => self.feed(*count),
+            Event::FindAhead(k) => {
+                let filter = Arc::new(Filter::new(has_number(*k)));
+                let found = Matches::find(&self.index, &filter, &|| true).unwrap();
+                let memory = Budget::new(0).reserve(0).unwrap();
+                self.writer.keep_found(filter, found, memory);
+            }
             // On a full disk it would wait behind the others.
             Event::Again if self.confirmed > 0 && !self.is_full => {
                 self.settle();

@@ -1,6 +1,7 @@
 //! The writer: one queue for the write requests of all threads, and the thread that makes them
 //! durable and visible.
 
+mod found_ahead;
 mod group_commit;
 pub mod message;
 mod plan;
@@ -14,9 +15,10 @@ use std::{
         mpsc::{Sender, channel},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use found_ahead::FoundAhead;
 use group_commit::{GroupCommit, StoreStatus};
 pub use request::{Batch, Done, Existing, Outcome, Update, Upserted};
 use request::{Change, ChangeRequest, MessageId, Waiting, WriteRequest};
@@ -49,6 +51,7 @@ pub struct Writer {
     status: Arc<StoreStatus>,
     thread: Mutex<Option<JoinHandle<()>>>,
     budget: Arc<Budget>,
+    found_ahead: FoundAhead,
 }
 
 impl Writer {
@@ -70,6 +73,7 @@ impl Writer {
             status,
             thread: Mutex::new(Some(thread)),
             budget,
+            found_ahead: FoundAhead::default(),
         })
     }
 
@@ -116,6 +120,18 @@ impl Writer {
         self.change(Change::DeleteAll(expected), drop, done);
     }
 
+    /// Keeps the points that a search has found with a filter, and the `memory` of that search, until
+    /// the message comes that deletes them.
+    pub fn keep_found(&self, filter: Arc<Filter>, found: Matches, mut memory: Reservation) {
+        memory.set(REQUEST_BYTES + found.bytes());
+        self.found_ahead.keep(filter, found, memory);
+    }
+
+    /// Gives back what was found for messages that have not come in time by `now`.
+    pub fn forget_found(&self, now: Instant) {
+        self.found_ahead.forget(now);
+    }
+
     /// Enqueues a message of the stream; `done` is called once it is durable and visible.
     pub fn apply(&self, bytes: &[u8], sequence: u64, dimension: usize, done: Done<Outcome>) {
         let change = match message::decode(bytes, dimension) {
@@ -123,7 +139,14 @@ impl Writer {
             Err(error) => return done(Err(error)),
         };
         let crc = crc32fast::hash(bytes);
-        self.enqueue(change, Some(MessageId { sequence, crc }), identity, done);
+        let message = Some(MessageId { sequence, crc });
+        if let Change::DeleteMatching(filter, _) = &change
+            && let Some((found, memory)) = self.found_ahead.take(filter)
+        {
+            let change = Change::DeleteMatching(Arc::clone(filter), found);
+            return self.send_change(change, message, memory, waiting(identity, done));
+        }
+        self.enqueue(change, message, identity, done);
     }
 
     /// Enqueues a change that the store orders itself.

@@ -213,7 +213,14 @@ export interface ReadQuestion_Find {
 }
 
 export interface ReadQuestion_Count {
-  filter?: string | undefined;
+  filter?:
+    | string
+    | undefined;
+  /**
+   * Whether the points are to be deleted by a message that comes next: the replica then keeps which
+   * they are, and answers no number. One of an older version counts them.
+   */
+  toDelete: boolean;
 }
 
 export interface ReadQuestion_Scroll {
@@ -1820,13 +1827,16 @@ export const ReadQuestion_Find: MessageFns<ReadQuestion_Find> = {
 };
 
 function createBaseReadQuestion_Count(): ReadQuestion_Count {
-  return { filter: undefined };
+  return { filter: undefined, toDelete: false };
 }
 
 export const ReadQuestion_Count: MessageFns<ReadQuestion_Count> = {
   encode(message: ReadQuestion_Count, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     if (message.filter !== undefined) {
       writer.uint32(10).string(message.filter);
+    }
+    if (message.toDelete !== false) {
+      writer.uint32(16).bool(message.toDelete);
     }
     return writer;
   },
@@ -1850,6 +1860,14 @@ export const ReadQuestion_Count: MessageFns<ReadQuestion_Count> = {
             }
 
             message.filter = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.toDelete = reader.bool();
             continue;
           }
         }
