@@ -1,17 +1,18 @@
-import { InvalidArgumentError } from '../errors.js';
+import { createRequire } from 'node:module';
 import type { Connection, GrpcOptions } from './connection.js';
 
 /**
- * Loads the library of gRPC, which is CommonJS: a bundle for Node.js as an ES module that has it inside
- * cannot run it, and has to run where the address is one of HTTP.
+ * Loads the library of gRPC. It is CommonJS: where a bundler has put it into an ES module, it asks a
+ * global `require` for the modules of Node.js, and there is one while it is loaded.
  */
 export async function loadConnection(options: GrpcOptions): Promise<Connection> {
-  const { openConnection } = await import('./connection.js').catch((cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const expected = 'an address over http://, or a bundle without vectord (--external:vectord)';
-    throw new InvalidArgumentError(`gRPC cannot be loaded (${reason}), expected ${expected}`, {
-      cause,
-    });
-  });
-  return openConnection(options);
+  const globals: { require?: unknown } = globalThis;
+  const isMissing = globals.require === undefined;
+  if (isMissing) globals.require = createRequire(process.execPath);
+  try {
+    const { openConnection } = await import('./connection.js');
+    return openConnection(options);
+  } finally {
+    if (isMissing) delete globals.require;
+  }
 }
