@@ -39,7 +39,7 @@ impl Dictionary {
     pub fn find(&self, stored: &Stored) -> Option<u64> {
         match stored {
             Stored::Scalar(value) => self.find_value(value),
-            Stored::Array(array) => {
+            Stored::Array(array) | Stored::Sorted(array) => {
                 let items = items(array, |item| self.find_value(item))?;
                 self.arrays.find(&items).map(words::of_array)
             }
@@ -51,7 +51,7 @@ impl Dictionary {
     pub fn add(&mut self, stored: &Stored) -> Option<u64> {
         match stored {
             Stored::Scalar(value) => self.add_value(value),
-            Stored::Array(array) => {
+            Stored::Array(array) | Stored::Sorted(array) => {
                 let items = items(array, |item| self.add_value(item))?;
                 self.arrays.add(&items).map(words::of_array)
             }

@@ -24,6 +24,28 @@ impl Value<'_> {
             _ => None,
         }
     }
+
+    /// An order of all values, in which those of one type lie together.
+    #[must_use]
+    pub(crate) fn total_order(&self, other: &Value) -> Ordering {
+        let order = match (self, other) {
+            (Value::Bool(bool), Value::Bool(other)) => Some(bool.cmp(other)),
+            _ => self.order(other),
+        };
+        self.type_order(other)
+            .then(order.unwrap_or(Ordering::Equal))
+    }
+
+    /// The order of the types of two values.
+    #[must_use]
+    pub(crate) fn type_order(&self, other: &Value) -> Ordering {
+        let number = |value: &Value| match value {
+            Value::Bool(_) => 0,
+            Value::Number(_) => 1,
+            Value::Text(_) => 2,
+        };
+        number(self).cmp(&number(other))
+    }
 }
 
 /// A set of values.
@@ -48,6 +70,12 @@ impl Values {
             }
             Value::Bool(bool) => self.bools[usize::from(bool)] = true,
         }
+    }
+
+    /// The number of values in it.
+    pub(crate) fn len(&self) -> usize {
+        let bools = self.bools.iter().filter(|is_in| **is_in).count();
+        self.texts.len() + self.numbers.len() + bools
     }
 
     /// The texts in it.

@@ -311,6 +311,19 @@ proptest! {
     }
 
     #[test]
+    fn a_test_of_many_on_a_long_array_passes_what_it_passes_alone(
+        test in any_test(),
+        items in prop::collection::vec(any_value(), 0..40),
+    ) {
+        let item = Item::Many(items);
+        let stored = format!(r#"{{"a":{}}}"#, item.json());
+        let expected = holds(&on("a", test.clone()), &[("a", item)]);
+        let others = std::iter::repeat_n(on("a", Test::Exists), 20);
+        let all = others.chain([on("a", test)]).collect();
+        prop_assert_eq!(passes(Expression::All(all), &stored), expected, "{}", stored);
+    }
+
+    #[test]
     fn words_pass_the_tests_that_their_values_pass(
         test in any_test(),
         items in prop::collection::vec(prop::option::of(any_item()), 0..63),

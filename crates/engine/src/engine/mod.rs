@@ -312,11 +312,18 @@ impl Engine {
 
     /// Finds the points that pass a filter before a message deletes them, so that the message holds
     /// the writer no longer than it takes to look at what is written meanwhile. `done` is called,
-    /// maybe on another thread, once they are found.
+    /// maybe on another thread, once they are found. Refused with [`Error::InvalidArgument`] where
+    /// points are written faster than the filter is asked about them: a writer must not do that.
     pub fn find_to_delete(&self, filter: Arc<Filter>, done: Done<()>) {
         let (writer, of_delete) = (Arc::clone(&self.writer), Arc::clone(&filter));
         let keep = move |found: Result<(Matches, Reservation)>| {
-            done(found.map(|(found, memory)| writer.keep_found(of_delete, found, memory)));
+            done(found.and_then(|(found, memory)| {
+                if found.falls_behind() {
+                    return Err(falls_behind());
+                }
+                writer.keep_found(of_delete, found, memory);
+                Ok(())
+            }));
         };
         self.find_matches(filter, Box::new(keep));
     }
@@ -662,4 +669,12 @@ impl Drop for Engine {
 /// The binding passes arrays of matching lengths. Anything else is a fault of the binding.
 fn wrong_shape() -> Error {
     Error::Internal("arrays of a request do not fit each other".into())
+}
+
+fn falls_behind() -> Error {
+    Error::InvalidArgument(
+        "points are written faster than this filter is asked about them: delete by the ids that a \
+         scroll with the filter lists, or write less at the same time"
+            .into(),
+    )
 }

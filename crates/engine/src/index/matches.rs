@@ -16,6 +16,8 @@ pub struct Matches {
     points: Vec<(PointId, u64)>,
     /// The sequence of the view; 0 if nothing was looked at yet.
     sequence: u64,
+    /// Whether points were written faster than they were looked at.
+    falls_behind: bool,
 }
 
 impl Matches {
@@ -34,7 +36,8 @@ impl Matches {
             matches.points.extend(later.points);
             matches.sequence = later.sequence;
             let now = index.arena.visible() - matches.sequence;
-            if now <= FEW || now >= behind {
+            matches.falls_behind = now > FEW && now >= behind;
+            if now <= FEW || matches.falls_behind {
                 return Ok(matches);
             }
             behind = now;
@@ -65,7 +68,14 @@ impl Matches {
         Ok(Matches {
             points,
             sequence: view.sequence,
+            falls_behind: false,
         })
+    }
+
+    /// Whether points were written faster than they were looked at, so that more than a few are left.
+    #[must_use]
+    pub fn falls_behind(&self) -> bool {
+        self.falls_behind
     }
 
     /// Those that are there still. Only the writer calls this.

@@ -287,7 +287,7 @@ impl Probe<'_> {
     /// Whether a point passes, by its record. One whose record is damaged does not, whatever the
     /// filter says; the damage is noted.
     fn read(&self, slot: u32) -> bool {
-        // A filter of many conditions on long arrays takes a second for a record.
+        // A filter of many conditions takes milliseconds for a record of many values.
         if !(self.goes_on)() {
             return false;
         }

@@ -243,6 +243,31 @@ fn what_passes_when_the_writer_comes_to_a_delete_is_deleted() {
     }
 }
 
+#[test]
+fn it_is_known_whether_points_are_written_faster_than_a_filter_is_asked_about_them() {
+    for second in [100, 300] {
+        let folder = new_folder();
+        let engine = open(&folder);
+        upsert(&engine, &[0, 1, 2, 3, 4, 5, 6, 7], |number| number % 2);
+        let asked = AtomicUsize::new(0);
+        let write = || {
+            let numbers = match asked.fetch_add(1, Ordering::Relaxed) {
+                0 => 8..208,
+                // In the midst of the second round.
+                30 => 208..208 + second,
+                _ => 0..0,
+            };
+            if !numbers.is_empty() {
+                upsert(&engine, &numbers.collect::<Vec<u32>>(), |number| number % 2);
+            }
+            true
+        };
+        let filter = Arc::new(Filter::new(is_one()));
+        let found = Matches::find(&engine.index, &filter, &write).unwrap();
+        assert_eq!(found.falls_behind(), second > 200);
+    }
+}
+
 /// The points of the tests of memory: enough that a request that names each of them is large.
 const MANY: u32 = 8_000;
 
