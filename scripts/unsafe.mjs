@@ -30,6 +30,9 @@ const ONE_THREAD = [
   'index::tests::snapshot',
 ];
 
+/** The tests of the engine from outside that sanitizers follow. */
+const FROM_OUTSIDE = ['engine', 'churn', 'soundness', 'stress'];
+
 const CHECKS = { miri, thread: () => sanitize('thread'), address: () => sanitize('address') };
 
 const check = CHECKS[process.argv[2]];
@@ -54,21 +57,21 @@ function sanitize(sanitizer) {
   const target = /^host: (.*)$/m.exec(rustc('-vV'))?.[1];
   if (target === undefined) fail('rustc does not say for which host it builds');
   console.log(`\n> ${sanitizer} sanitizer on ${target}`);
-  const names = ['engine', 'churn', 'soundness', 'stress'];
-  const tests = ['--lib', ...names.flatMap((name) => ['--test', name])];
   const skipped = sanitizer === 'thread' ? ONE_THREAD : [];
-  const selection = skipped.flatMap((name) => ['--skip', name]);
+  const runs = [
+    { tests: ['--lib'], selection: skipped.flatMap((name) => ['--skip', name]) },
+    { tests: ['--test', 'quick'], selection: FROM_OUTSIDE.map((name) => `${name}::`) },
+  ];
   const environment = {
     RUSTFLAGS: `-Zsanitizer=${sanitizer}`,
     VECTORD_STRESS_SECONDS: process.env.VECTORD_STRESS_SECONDS ?? '20',
     // Fewer cases: each takes ten times as long.
     PROPTEST_CASES: process.env.PROPTEST_CASES ?? '16',
   };
-  cargo(
-    ['test', '-Zbuild-std', '--target', target, '--no-fail-fast', ...tests],
-    environment,
-    selection,
-  );
+  for (const { tests, selection } of runs) {
+    const command = ['test', '-Zbuild-std', '--target', target, '--no-fail-fast', ...tests];
+    cargo(command, environment, selection);
+  }
 }
 
 /** Runs tests of the engine by cargo and ends this process with its failure. */
