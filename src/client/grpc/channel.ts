@@ -24,6 +24,8 @@ const OPTIONS = {
 /** The same where another service may answer: a frozen one is noticed within seconds. */
 const WATCHED_OPTIONS = {
   ...OPTIONS,
+  // How long a new connection may take; 20 s unless told otherwise.
+  'grpc.min_reconnect_backoff_ms': 3_000,
   'grpc.keepalive_time_ms': 2_000,
   'grpc.keepalive_timeout_ms': 3_000,
 };
