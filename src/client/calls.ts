@@ -1,5 +1,5 @@
 import { members, milliseconds, whole, wrong } from './checks.js';
-import { CancelledError, type VectordError } from './errors.js';
+import { CancelledError, ConnectionLostError, type VectordError } from './errors.js';
 import type { CallOptions, Retries } from './interface.js';
 import { repeat } from './repeat.js';
 import { within } from './time-limit.js';
@@ -29,9 +29,10 @@ export function always({ retryable }: VectordError): boolean {
   return retryable;
 }
 
-/** For a call that must not be made twice: only if the service has not begun it. */
-export function ifRefused({ code }: VectordError): boolean {
-  return code === 'OVERLOADED' || code === 'UNAVAILABLE';
+/** For a call that must not be made twice: only if no service has begun it. */
+export function ifNotBegun(failure: VectordError): boolean {
+  if (failure instanceof ConnectionLostError) return failure.isUnsent;
+  return failure.code === 'OVERLOADED' || failure.code === 'UNAVAILABLE';
 }
 
 /** Makes the calls of a client: each with its deadline, repeated where that helps. */

@@ -135,11 +135,24 @@ export class InternalError extends VectordError {
   readonly retryable = false;
 }
 
-/** There was no connection, or it broke before the answer. Whether a write was done is open. */
+/**
+ * There was no connection, or it broke before the answer. Whether a write was done is open, unless
+ * nothing was sent.
+ */
 export class ConnectionLostError extends VectordError {
   override readonly name = 'ConnectionLostError';
   readonly code = 'CONNECTION_LOST';
   readonly retryable = true;
+  /** Whether it is certain that nothing was sent, since there was no connection. */
+  readonly isUnsent: boolean;
+
+  constructor(
+    message: string,
+    { isUnsent = false, ...details }: ErrorDetails & { readonly isUnsent?: boolean } = {},
+  ) {
+    super(message, details);
+    this.isUnsent = isUnsent;
+  }
 }
 
 /** What answered is no vectord, or one of a version that lacks the call. */

@@ -95,7 +95,7 @@ export interface BulkOptions {
  *
  * A call that failed with an error that is `retryable` is repeated for a while (`retries`): reads,
  * upserts and updates always, deletes only if the service itself has refused them (OVERLOADED,
- * UNAVAILABLE), since a point may have come back meanwhile. The counts of a call that was repeated are
+ * UNAVAILABLE) or nothing was sent, since a point may have come back meanwhile. The counts of a call that was repeated are
  * those of its last try: what an earlier one had stored without an answer counts as replaced, or as kept.
  * A repeat may undo what another client has written between two tries; `retries: 0` excludes that.
  */

@@ -1,5 +1,5 @@
 import { load } from './bulk/load.js';
-import { CALL_OPTIONS, Calls, ifRefused } from './calls.js';
+import { CALL_OPTIONS, Calls, ifNotBegun } from './calls.js';
 import { array, boolean, members, whole } from './checks.js';
 import type {
   BulkOptions,
@@ -133,17 +133,17 @@ export class PointsClient implements Client {
   }
 
   async delete(list: readonly string[], options?: CallOptions): Promise<Deleted> {
-    return await this.#calls.make(this.#transport.delete(ids(list)), options, ifRefused);
+    return await this.#calls.make(this.#transport.delete(ids(list)), options, ifNotBegun);
   }
 
   async deleteMatching(filter: Filter, options?: CallOptions): Promise<Deleted> {
     const attempt = this.#transport.deleteMatching(filterOf(filter));
-    return await this.#calls.make(attempt, options, ifRefused);
+    return await this.#calls.make(attempt, options, ifNotBegun);
   }
 
   async deleteAll(confirm: number, options?: CallOptions): Promise<Deleted> {
     const attempt = this.#transport.deleteAll(whole('confirm', confirm));
-    return await this.#calls.make(attempt, options, ifRefused);
+    return await this.#calls.make(attempt, options, ifNotBegun);
   }
 
   async update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated> {

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { always, DEFAULT_RETRIES, ifRefused } from './calls.js';
+import { always, DEFAULT_RETRIES, ifNotBegun } from './calls.js';
 import {
   ConnectionLostError,
   NotFoundError,
@@ -47,10 +47,11 @@ test('what cannot be mended is thrown at once', async () => {
   }
 });
 
-test('a call that must not be made twice is only where it was refused', async () => {
-  const rules = { ...RULES, mayRepeat: ifRefused };
-  const refusals = [new OverloadedError('busy'), new UnavailableError('stopping')];
-  expect(await repeat(failing(...refusals), rules, NEVER)).toBe(3);
+test('a call that must not be made twice is only where it was not begun', async () => {
+  const rules = { ...RULES, mayRepeat: ifNotBegun };
+  const unsent = new ConnectionLostError('no connection', { isUnsent: true });
+  const refusals = [new OverloadedError('busy'), new UnavailableError('stopping'), unsent];
+  expect(await repeat(failing(...refusals), rules, NEVER)).toBe(4);
   for (const failure of [LOST, new TimeoutError('late')]) {
     await expect(repeat(failing(failure), rules, NEVER)).rejects.toBe(failure);
   }

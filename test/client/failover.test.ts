@@ -43,12 +43,38 @@ describe.each(PROTOCOLS)('over %s, of two nodes', (protocol) => {
     expect(await client.upsert([{ ...POINT, content: 'the second' }])).toMatchObject({
       replaced: 1,
     });
-    // Whether it was done is not known of a delete without an answer: it is not repeated.
     await nodes[1].kill();
-    expect((await failureOf(client.delete([id(1)]))).code).toBe('CONNECTION_LOST');
     expect((await failureOf(client.count({ retries: { attempts: 2 } }))).code).toBe(
       'CONNECTION_LOST',
     );
+  });
+
+  test('deletes go on, too, from where nobody listens, and from a name without an address', async () => {
+    await nodes[0].kill();
+    const [nowhere, there] = nodes.map((node) => addressOf(node, protocol)) as [string, string];
+    const { protocol: scheme } = new URL(there);
+    for (const first of [nowhere, `${scheme}//vectord.invalid:3000`]) {
+      for (const remove of [
+        async (of: Client) => await of.delete([id(1)]),
+        async (of: Client) => await of.deleteMatching({ $id: id(1) }),
+        async (of: Client) => await of.deleteAll(1),
+      ]) {
+        await open(nodes[1]).upsert([POINT]);
+        const other = connect([first, there], { key: 'test-readwrite-key' });
+        onTestFinished(() => other.close());
+        expect(await remove(other)).toMatchObject({ deleted: 1 });
+      }
+    }
+  });
+
+  test('a delete whose answer was lost is sent to no other', async () => {
+    await client.count();
+    process.kill(nodes[0].pid, 'SIGSTOP');
+    const deleting = failureOf(client.delete([id(1)]));
+    await sleep(200);
+    await nodes[0].kill();
+    expect(await deleting).toMatchObject({ code: 'CONNECTION_LOST', isUnsent: false });
+    expect(await client.count()).toBe(1);
   });
 
   test('a call of a node that is frozen is answered by the other', async () => {
@@ -95,6 +121,23 @@ test.each(PROTOCOLS)(
     await calls;
   },
 );
+
+test('over grpc, a client without a connection goes on from a node that is frozen', async () => {
+  const [frozen, other] = [await startServer(), await startServer()] as const;
+  process.kill(frozen.pid, 'SIGSTOP');
+  onTestFinished(() => void process.kill(frozen.pid, 'SIGCONT'));
+  const client = connect([addressOf(frozen, 'grpc'), addressOf(other, 'grpc')], {
+    key: 'test-readwrite-key',
+    deadlineMs: 15_000,
+  });
+  onTestFinished(() => client.close());
+  const calls = [client.upsert([POINT]), client.count(), client.delete([id(2)])] as const;
+  expect(await Promise.all(calls)).toMatchObject([
+    { stored: 1 },
+    expect.any(Number),
+    { deleted: 0 },
+  ]);
+});
 
 test.each(PROTOCOLS)('calls outlast 4 seconds without a service, over %s', async (protocol) => {
   const server = await startServer();

@@ -77,6 +77,23 @@ def test_what_no_service_has_answered_is_a_lost_connection(status: str) -> None:
     assert error.message == "no answer came from the service: x"
 
 
+@pytest.mark.parametrize(
+    ("message", "trailing", "is_refusal"),
+    [
+        ("failed to connect to all addresses; last error: x", (), True),
+        ("errors resolving x:1: [x]", (), True),
+        ("DNS resolution failed for x:1: x", (), True),
+        ("Socket closed", (), False),
+        ("x: failed to connect to all addresses", (), False),
+        ("failed to connect to all addresses", [("x-request-id", "r")], False),
+    ],
+)
+def test_what_was_not_sent_is_a_refusal(message: str, trailing: list, is_refusal: bool) -> None:
+    error = error_from("UNAVAILABLE", message, trailing)
+    assert type(error) is ConnectionLostError
+    assert (error.retryable, error.is_refusal) == (True, is_refusal)
+
+
 def test_what_vectord_does_not_answer_is_unexpected() -> None:
     error = error_from("UNIMPLEMENTED", "x", ())
     assert type(error) is UnexpectedAnswerError

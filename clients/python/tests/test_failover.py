@@ -17,10 +17,12 @@ from vectord_client import (
 )
 
 A = "00000000-0000-4000-8000-00000000000a"
+B = "00000000-0000-4000-8000-00000000000b"
 NOBODY = "127.0.0.1:1"
+NAMELESS = "vectord.invalid:1"
 
 
-async def test_no_call_but_a_delete_is_lost_while_a_service_starts_again(
+async def test_no_call_is_lost_while_a_service_starts_again(
     services: Any, client: Any, line: Any
 ) -> None:
     await client.upsert([NewPoint([1, 0, 0, 0], id=A)])
@@ -32,10 +34,10 @@ async def test_no_call_but_a_delete_is_lost_while_a_service_starts_again(
         other.upsert([NewPoint([1, 0, 0, 0])]),
         other.update([PointUpdate(A, content="x")]),
         other.bulk([NewPoint([1, 0, 0, 0])]),
+        # Nothing of it was sent.
+        other.delete([B]),
     ]
     pending = asyncio.gather(*calls)
-    with pytest.raises(ConnectionLostError):
-        await other.delete([A])
     # A start takes less.
     await asyncio.sleep(4)
     line.accept()
@@ -54,11 +56,12 @@ async def test_calls_go_to_the_next_node_where_nobody_answers(
     assert progress.stored == 10
     scrolling = services.open([NOBODY, address]).scroll(include=[])
     assert len([point async for point in scrolling]) == 10
-    # Whether it was done is not known of a delete without an answer: it is not repeated.
-    deleted = services.open([NOBODY, address])
-    with pytest.raises(ConnectionLostError):
-        await deleted.delete([A])
-    assert (await deleted.delete([A])).missing == [A]
+    for first in (NOBODY, NAMELESS):
+        assert (await services.open([first, address]).delete([A])).missing == [A]
+        assert (await services.open([first, address]).delete_matching({"$id": A})).deleted == 0
+    with pytest.raises(ConnectionLostError) as raised:
+        await services.open(NOBODY, retries=0).delete([A])
+    assert raised.value.is_refusal
 
 
 async def test_calls_of_a_node_that_is_frozen_are_answered_by_the_next(
@@ -68,15 +71,17 @@ async def test_calls_of_a_node_that_is_frozen_are_answered_by_the_next(
     other = services.open([line.address, address])
     assert await other.count() == 1
     line.swallow_answers()
+    fresh = services.open([line.address, address])
     calls = [
-        # To it there is no connection yet.
-        services.open([line.address, address]).count(),
+        # To it there is no connection yet: nothing is sent.
+        fresh.count(),
+        fresh.delete([B]),
         other.count(),
         other.upsert([NewPoint([1, 0, 0, 0], id=A)]),
         other.bulk([NewPoint([1, 0, 0, 0], id=A)]),
         anext(other.scroll(include=[])),
     ]
-    _, _, upserted, progress, point = await asyncio.gather(*calls)
+    _, _, _, upserted, progress, point = await asyncio.gather(*calls)
     assert (upserted.replaced, progress.replaced, point.id) == (1, 1, A)
     # From now on at once.
     begun = time.monotonic()

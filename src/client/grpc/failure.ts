@@ -23,6 +23,9 @@ const OF_CONNECTION: ReadonlySet<Code> = new Set([
   Code.RESOURCE_EXHAUSTED,
 ]);
 
+/** What the library says of a call for which it had no connection. */
+const NEVER_CONNECTED = /^(?:No connection established\. |Name resolution failed for target )/;
+
 /** Other names than the codes have. */
 const REASONS: ReadonlyMap<string, ErrorCode> = new Map([['REQUEST_TOO_LARGE', 'TOO_LARGE']]);
 
@@ -45,7 +48,8 @@ export function failureOf(error: unknown, trailer: Metadata | undefined): unknow
   }
   if (OF_CONNECTION.has(status)) {
     const text = `no answer came from the service: ${plainReason(systemReason(message))}`;
-    return new ConnectionLostError(text, details);
+    const isUnsent = requestId === undefined && NEVER_CONNECTED.test(message);
+    return new ConnectionLostError(text, { ...details, isUnsent });
   }
   const text = `the answer is ${Code[status]} and none of vectord.v1: ${message}`;
   return errorOf('UNEXPECTED_ANSWER', text, details);

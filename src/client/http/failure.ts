@@ -17,6 +17,9 @@ const CODES: ReadonlyMap<number, string> = new Map([
   [431, 'INVALID_ARGUMENT'],
 ]);
 
+/** What `fetch` of Node.js calls of the system before there is a connection. */
+const CONNECTING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo']);
+
 const LONGEST_QUOTE = 200;
 
 /** The failure that an answer tells of whose status is not 200. */
@@ -51,7 +54,17 @@ export function connectionLost(error: unknown): ConnectionLostError {
   const text = reason instanceof Error ? reason.message : String(reason);
   return new ConnectionLostError(`no answer came from the service: ${plainReason(text)}`, {
     cause: error,
+    isUnsent: isUnsent(cause ?? error),
   });
+}
+
+/** Whether it tells that no connection was made. Browsers do not tell. */
+function isUnsent(reason: unknown): boolean {
+  // Of a name with several addresses, it has one error of each.
+  if (reason instanceof AggregateError) return reason.errors.every(isUnsent);
+  if (!(reason instanceof Error)) return false;
+  const { code, syscall } = reason as { readonly code?: unknown; readonly syscall?: unknown };
+  return CONNECTING.has(syscall) || code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
 export function quote(body: string): string {

@@ -41,7 +41,7 @@ class Client:
 
     Calls that failed with an error that is `retryable` are repeated, with growing delays: reads,
     and writes of points, which have the same effect twice as once, since each point has an id
-    before it is sent. Deletes are repeated only where the service says that it did nothing.
+    before it is sent. Deletes are repeated only where it is certain that nothing was done.
     """
 
     def __init__(

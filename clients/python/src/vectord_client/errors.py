@@ -25,8 +25,8 @@ class VectordError(Exception):
     retry_after: float | None
     """Seconds after which the service expects to be able to; None where it does not say."""
     is_refusal: bool
-    """Whether it is certain that the service did nothing of the request. Otherwise a write may have
-    happened."""
+    """Whether it is certain that no service did anything of the request: it was refused, or there
+    was no connection to send it. Otherwise a write may have happened."""
     request_id: str | None
     """What the log of the service calls the request; None where no service answered."""
 
@@ -104,8 +104,8 @@ class UnavailableError(VectordError):
 
 
 class ConnectionLostError(VectordError):
-    """CONNECTION_LOST: there was no connection, or it broke before the answer came. A write may
-    have happened."""
+    """CONNECTION_LOST: there was no connection, which is a refusal, or it broke before the answer
+    came: then a write may have happened."""
 
 
 class StorageFullError(VectordError):
@@ -160,6 +160,13 @@ _OF_CONNECTION = frozenset(
     {"UNAVAILABLE", "INTERNAL", "UNKNOWN", "CANCELLED", "RESOURCE_EXHAUSTED"}
 )
 
+# What gRPC says of a call for which it had no connection.
+_NEVER_CONNECTED = (
+    "failed to connect to all addresses",
+    "errors resolving ",
+    "DNS resolution failed for ",
+)
+
 # Reasons that have another name as a code.
 _REASONS = {"REQUEST_TOO_LARGE": "TOO_LARGE", "OUTCOME_UNKNOWN": "TIMEOUT"}
 
@@ -187,6 +194,9 @@ def error_from(
     given = found.get("x-request-id")
     request_id = given if isinstance(given, str) else None
     code = _code_of(status, reason, request_id)
+    is_unsent = (
+        code == "CONNECTION_LOST" and request_id is None and message.startswith(_NEVER_CONNECTED)
+    )
     if code == "CONNECTION_LOST":
         message = f"no answer came from the service: {message}"
     elif code == "UNEXPECTED_ANSWER":
@@ -198,7 +208,7 @@ def error_from(
         retry_after=retry_after,
         # A time that has passed leaves open what was done. Else, where the service gives a reason
         # or the request is wrong, it has done nothing.
-        is_refusal=code != "TIMEOUT" and (reason is not None or status in _CODES),
+        is_refusal=is_unsent or (code != "TIMEOUT" and (reason is not None or status in _CODES)),
         request_id=request_id,
     )
 

@@ -19,7 +19,7 @@ class Repeat(Enum):
     """Reads, and writes whose points have ids: twice has the same effect as once."""
     REFUSED = 2
     """Deletes: a second one would tell other numbers, or delete what was stored meanwhile. They are
-    repeated where the service says that it did nothing."""
+    repeated where the service says that it did nothing, or nothing was sent."""
 
 
 class Attempts:
