@@ -103,6 +103,11 @@ export function closeConnection(socket: Duplex & Marked, reason: CloseReason): v
   socket[CONNECTION]?.close(reason);
 }
 
+/** Notes that the request under way on a connection writes. */
+export function noteWrite(socket: Watched): void {
+  socket[CONNECTION]?.noteWrite();
+}
+
 /** Notes that the request under way on a connection has a key. */
 export function noteKey(socket: Watched): void {
   socket[CONNECTION]?.noteKey();
@@ -120,6 +125,8 @@ class Connection implements LimitedConnection {
   requests = 0;
   /** Whether the request under way has a key; of several one is answered after the other. */
   #isKeyed = false;
+  /** The same of one that writes. */
+  #isWriting = false;
   #keyedAtMs = performance.now();
 
   constructor(
@@ -157,7 +164,12 @@ class Connection implements LimitedConnection {
     this.all.noteKey();
   }
 
+  noteWrite(): void {
+    this.#isWriting = true;
+  }
+
   noteEnd(): void {
+    this.#isWriting = false;
     if (this.#isKeyed) this.#keyedAtMs = performance.now();
     this.#isKeyed = false;
   }
@@ -173,13 +185,14 @@ class Connection implements LimitedConnection {
   /**
    * Sends 100 Continue, of which every client of HTTP/1.1 takes any number. The system of one that has
    * gone answers by a reset: the next that is sent fails, which ends the connection and its work.
-   * HTTP/1.0 has nothing of the kind: such a client is taken for gone.
+   * HTTP/1.0 has nothing of the kind: such a client is taken for gone, unless it writes, since a write
+   * cannot be given up.
    */
   #probe(): void {
     const response = this.answering;
     if (response?.headersSent === false) {
       if (response.req.httpVersion === '1.1') response.writeContinue();
-      else this.cut();
+      else if (!this.#isWriting) this.cut();
     }
   }
 

@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import { VectordError } from '../core/errors.js';
 import type { Keys } from '../auth/keys.js';
 import { authenticateScraper, authorize, type Access } from './auth.js';
+import { noteWrite } from './connections.js';
 import type { Context, RequestState } from './context.js';
 
 /** One row of the table of routes: there is no route without a word on who may use it. */
@@ -23,6 +24,7 @@ export function createRouter(table: readonly Route[], keys: Keys): Router<Reques
         // Below /points and /v1 the key has been checked before the route was looked for.
         if (access !== 'open') ctx.state.role ??= authenticateScraper(ctx.req, keys);
         authorize(ctx.state.role, access);
+        if (access === 'readwrite') noteWrite(ctx.req.socket);
         await handle(ctx);
       });
     }
