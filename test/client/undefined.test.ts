@@ -158,4 +158,13 @@ describe.each([...PROTOCOLS, 'embedded'] as const)('%s', (kind) => {
     const point = { ...POINT, id: undefined, content: undefined, metadata: undefined };
     expect(await client.upsert([point], { ifAbsent: undefined })).toMatchObject({ stored: 1 });
   });
+
+  test('leaves a key of metadata out that is undefined, as its type says', async () => {
+    const client = await filled();
+    const point = { ...POINT, id: id(9) };
+    await client.upsert([{ ...point, metadata: { a: 1, b: undefined } }]);
+    expect((await client.get([point.id])).points[0]?.metadata).toEqual({ a: 1 });
+    await client.update([{ id: point.id, metadata: { a: undefined, c: 2 } }]);
+    expect((await client.get([point.id])).points[0]?.metadata).toEqual({ c: 2 });
+  });
 });
