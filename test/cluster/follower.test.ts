@@ -320,21 +320,83 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     for (const bytes of sent) await other.publishBytes(bytes);
     await expect.poll(() => other.engine.position, PATIENCE).toEqual(before[6]);
     // The history of a replica that has read other bytes is another one.
-    const misled = await open();
-    misled.follow();
-    await misled.publishBytes(Buffer.from('{"a":2}'));
-    await expect.poll(() => misled.engine.position.sequence, PATIENCE).toBe(1);
-    expect(misled.engine.position.chain).not.toBe(before[1]?.chain);
+    const chains = await Promise.all(
+      ['{"a":1}', '{"a":2}', 'hello', 'hallo'].map(async (text) => {
+        const misled = await open();
+        misled.follow();
+        await misled.publishBytes(Buffer.from(text));
+        await expect.poll(() => misled.engine.position.sequence, PATIENCE).toBe(1);
+        return misled.engine.position.chain;
+      }),
+    );
+    expect(chains[0]).toBe(before[1]?.chain);
+    expect(new Set(chains).size).toBe(4);
   });
 
-  test('a message that is damaged on its way to a replica is asked for again', async () => {
+  test('a message with an empty change changes nothing, and its sender hears that', async () => {
+    const { engine, follow, outcomes, publish, strays } = await open();
+    follow();
+    await publish({ change: new Uint8Array() });
+    await publish({ change: changeOf(engine) });
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(2);
+    expect(outcomes.map(({ isVoid, stored }) => [isVoid, stored])).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
+    await expect.poll(strays, PATIENCE).toBe(1);
+    const { engine: other, ...empty } = await open();
+    empty.follow();
+    await empty.publish({ change: new Uint8Array() }, 31_000);
+    await expect.poll(() => other.position.sequence, PATIENCE).toBe(1);
+    // That of one that is late has no bytes.
+    expect(outcomes[0]?.chain).not.toBe(other.position.chain);
+  });
+
+  test('a message without a frame that is damaged in the stream changes nothing', async () => {
+    const { engine, follow, outcomes, publish, publishBytes, strays, gateway } = await open();
+    follow();
+    const change = changeOf(engine);
+    const whole = { ...NO_CONTENT, gateway: gateway.id, sentAtMs: BigInt(Date.now()), change };
+    const bytes = unframed({ ...whole, request: 100 });
+    const at = bytes.length - change.length;
+    // Of the version, the kind, what is unused, the checksum, the rest, and the tag of the change.
+    const bits = [0, 1, 7, 11, 15, 16, 31, 32, 63, 64, 8 * change.length - 1].map(
+      (bit) => 8 * at + bit,
+    );
+    const tag = bytes.lastIndexOf(0x22, at - 1);
+    for (const bit of [...bits, 8 * tag + 6]) await publishBytes(flip(bytes, bit));
+    await publishBytes(bytes.subarray(0, tag));
+    await publish({ change: change.subarray(0, 7) }, 0, unframed);
+    // One bit of one of two parts.
+    const request = 200;
+    const sequences: bigint[] = [];
+    for (const part of [change.subarray(0, 20), flip(change.subarray(20), 9)]) {
+      sequences.push(BigInt(await publish({ part, request }, 0, unframed)));
+    }
+    await publish({ parts: { sequences }, request }, 0, unframed);
+    const last = await publish({ change }, 0, unframed);
+    await expect.poll(() => engine.position.sequence, PATIENCE).toBe(last);
+    await expect.poll(strays, PATIENCE).toBe(bits.length + 4);
+    // The outcome of one whose content alone is damaged is told.
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(2);
+    expect(outcomes.map(({ isVoid, stored }) => [isVoid, stored])).toEqual([
+      [true, 0],
+      [false, 1],
+    ]);
+    expect(countOf(engine)).toBe(1);
+  });
+
+  test.each([
+    ['a message', inFrame],
+    ['a message without a frame', unframed],
+  ])('%s that is damaged on its way to a replica is asked for again', async (_, encode) => {
     const link = await Link.open(servers().addresses[0] ?? '');
     onTestFinished(() => link.close());
     const { engine, follow, outcomes, publish, strays, state } = await open(undefined, {}, link);
     follow();
     await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Following);
     link.damage('a whole text', 'a w#ole text');
-    await publish({ change: changeOf(engine, 1, 'a whole text') });
+    await publish({ change: changeOf(engine, 1, 'a whole text') }, 0, encode);
     await expect.poll(() => outcomes.length, PATIENCE).toBe(1);
     expect(link.isDamaged).toBe(true);
     expect(outcomes[0]).toMatchObject({ isVoid: false, stored: 1 });
@@ -346,7 +408,6 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
   test('messages without a frame, as they once were, are read', async () => {
     const { engine, follow, outcomes, publish, strays } = await open();
     follow();
-    const unframed = (message: StreamMessage) => StreamMessage.encode(message).finish();
     await publish({ change: changeOf(engine) }, 0, unframed);
     const part = await publish({ part: changeOf(engine), request: 7 }, 0, unframed);
     await publish({ parts: { sequences: [BigInt(part)] }, request: 7 }, 0, unframed);
@@ -358,6 +419,39 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
       [true, 0],
     ]);
     expect(strays()).toBe(0);
+  });
+
+  test('many that no node has sent are asked for side by side, and nothing changes its order', async () => {
+    const { stream, engine, follow, publish, publishBytes, outcomes, strays, replicas } =
+      await open();
+    const changes = [1, 2, 3].map(() => changeOf(engine));
+    const stray = (number: number) => Buffer.from(JSON.stringify({ stray: number }));
+    for (const [at, change] of changes.entries()) {
+      for (let number = 0; number < 100; number += 1) await publishBytes(stray(100 * at + number));
+      await publish({ change });
+    }
+    const asked = await replicas.watchReads(stream);
+    follow();
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(3);
+    expect(outcomes.map(({ sequence, stored }) => [sequence, stored])).toEqual([
+      [101, 1],
+      [202, 1],
+      [303, 1],
+    ]);
+    expect(strays()).toBe(300);
+    // Two questions for each.
+    expect(asked).toMatchObject({ all: 600 });
+    expect(asked.most).toBeGreaterThan(16);
+    const { engine: other, ...slow } = await open();
+    slow.follow();
+    for (const [at, change] of changes.entries()) {
+      for (let number = 0; number < 100; number += 1) {
+        const sequence = await slow.publishBytes(stray(100 * at + number));
+        await expect.poll(() => other.position.sequence, { interval: 1 }).toBe(sequence);
+      }
+      await slow.publish({ change });
+    }
+    await expect.poll(() => other.position, PATIENCE).toEqual(engine.position);
   });
 
   test.each([
@@ -434,6 +528,17 @@ const MOST = { changeBytes: 2 ** 30, partsMs: 60_000 };
 const ALL = { vector: false, contentType: true, content: true, metadata: false };
 const PAGE = { after: undefined, limit: 10, newestFirst: false, maxBytes: 1e6 };
 const NO_CONTENT = { change: undefined, part: undefined, parts: undefined };
+
+/** The bytes of a message, as they were before there were frames. */
+function unframed(message: StreamMessage): Uint8Array {
+  return StreamMessage.encode(message).finish();
+}
+
+function flip(bytes: Uint8Array, bit: number): Uint8Array {
+  const flipped = bytes.slice();
+  flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+  return flipped;
+}
 
 async function connectBy({ address }: Link): Promise<Nats> {
   const settings = { clusterUrls: [`nats://${address}`], clusterCredentials: undefined };

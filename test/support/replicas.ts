@@ -111,7 +111,7 @@ export class Replicas {
     this.#log = connection.subscribe(subjects.log(cluster, SHARD), {
       callback: (_, { data }) => {
         // The client would leave the server for what is thrown here.
-        const reading = readMessage(data, Date.now());
+        const reading = readMessage(data);
         if (reading.kind !== 'message') return;
         this.messages.push(reading.message);
         this.onMessage(reading.message);
@@ -126,6 +126,28 @@ export class Replicas {
         },
       });
     }
+  }
+
+  /** Counts how often the stream is asked for a message from now on, and how many wait at most. */
+  async watchReads(stream: string): Promise<{ readonly all: number; readonly most: number }> {
+    const asked = { all: 0, most: 0 };
+    const waiting = new Set<string>();
+    // An answer may be heard before its question.
+    const early = new Set<string>();
+    this.connection.subscribe(`$JS.API.STREAM.MSG.GET.${stream}`, {
+      callback: (_, { reply = '' }) => {
+        asked.all += 1;
+        if (!early.delete(reply)) waiting.add(reply);
+        asked.most = Math.max(asked.most, waiting.size);
+      },
+    });
+    this.connection.subscribe('_INBOX.>', {
+      callback: (_, { subject }) => {
+        if (!waiting.delete(subject)) early.add(subject);
+      },
+    });
+    await this.connection.flush();
+    return asked;
   }
 
   /** Listens no more to what is sent into the stream. */
@@ -144,9 +166,12 @@ export class Replicas {
       answer: undefined,
       incarnations: [],
     };
-    const whole = { ...nothing, ...report, replica };
-    const subject = subjects.gateway(this.cluster, gateway);
-    this.connection.publish(subject, Report.encode(whole).finish());
+    this.send(gateway, Report.encode({ ...nothing, ...report, replica }).finish());
+  }
+
+  /** A gateway is sent any bytes. */
+  send(gateway: string, bytes: Uint8Array): void {
+    this.connection.publish(subjects.gateway(this.cluster, gateway), bytes);
   }
 
   /** A replica confirms a message. */

@@ -21,32 +21,31 @@ test('versions that knew no frames read what is in one', () => {
   const bytes = encodeMessage(SENDER, { part: PART });
   const message = StreamMessage.decode(bytes);
   expect(message).toMatchObject({ ...SENDER, part: PART });
-  expect(readMessage(bytes, Date.now())).toEqual({ kind: 'message', message });
+  expect(readMessage(bytes)).toEqual({ kind: 'message', message, isFramed: true });
   // The frame is for good: these are its bytes, version 1 and kind 1.
   const unframed = StreamMessage.encode(message).finish();
   const frame = bytes.subarray(0, bytes.length - unframed.length);
   expect(Buffer.from(frame.subarray(0, 8)).toString('hex')).toBe('7a0a766563640101');
   expect(frame.length).toBe(12);
-  expect(readMessage(unframed, Date.now())).toEqual({ kind: 'message', message });
+  expect(readMessage(unframed)).toEqual({ kind: 'message', message, isFramed: false });
 });
 
 test('every flipped bit and every cut of a message is noticed, or changes nothing', () => {
   const bytes = encodeMessage(SENDER, { part: PART.subarray(0, 20) });
-  const read = (copy: Uint8Array) => readMessage(copy, Date.now());
-  const whole = read(bytes);
+  const whole = readMessage(bytes);
   const changed = Array.from({ length: bytes.length * 8 }, (_, bit) => {
     const copy = bytes.slice();
     copy[bit >> 3] = (copy[bit >> 3] ?? 0) ^ (1 << (bit & 7));
     return copy;
   });
-  const unnoticed = changed.filter((copy) => read(copy).kind !== 'stray');
-  for (const copy of unnoticed) expect(read(copy)).toEqual(whole);
+  const unnoticed = changed.filter((copy) => readMessage(copy).kind !== 'stray');
+  for (const copy of unnoticed) expect(readMessage(copy)).toEqual({ ...whole, isFramed: false });
   // Behind what marks a frame each bit counts.
   expect(
     unnoticed.filter((copy) => Buffer.compare(copy.subarray(0, 6), bytes.subarray(0, 6)) === 0),
   ).toEqual([]);
   for (let length = 1; length < bytes.length; length += 1) {
-    expect(read(bytes.subarray(0, length)).kind).toBe('stray');
+    expect(readMessage(bytes.subarray(0, length)).kind).toBe('stray');
   }
 });
 

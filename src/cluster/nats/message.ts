@@ -14,9 +14,9 @@ export type Content = Pick<StreamMessage, 'change' | 'part' | 'parts'>;
 
 /** What the bytes of a message are. */
 export type Reading =
-  | { readonly kind: 'message'; readonly message: StreamMessage }
-  /** Of no node, or damaged. `isOld`: versions that wrote no frames took it for a void message. */
-  | { readonly kind: 'stray'; readonly reason: string; readonly isOld?: boolean }
+  | { readonly kind: 'message'; readonly message: StreamMessage; readonly isFramed: boolean }
+  /** Of no node, or damaged. */
+  | { readonly kind: 'stray'; readonly reason: string }
   /** Whole, but of a version that this code does not know. */
   | { readonly kind: 'unknown'; readonly reason: string };
 
@@ -31,6 +31,10 @@ const FRAME_BYTES = CRC_AT + 4;
 const VERSION = 1;
 /** A StreamMessage, of which the frame is the first field. */
 const STREAM_MESSAGE = 1;
+
+const CHANGE_START_BYTES = 8;
+/** Of version 1. */
+const LAST_CHANGE_KIND = 6;
 
 const GATEWAY_ID = /^[0-9a-f]{16}$/;
 
@@ -61,9 +65,9 @@ export function inFrame(message: StreamMessage, version = VERSION): Uint8Array {
   return bytes;
 }
 
-export function readMessage(bytes: Uint8Array, storedAtMs: number): Reading {
+export function readMessage(bytes: Uint8Array): Reading {
   if (Buffer.compare(bytes.subarray(0, FRAME.length), FRAME) !== 0) {
-    return readUnframed(bytes, storedAtMs);
+    return readUnframed(bytes);
   }
   const isWhole =
     bytes.length >= FRAME_BYTES &&
@@ -77,27 +81,45 @@ export function readMessage(bytes: Uint8Array, storedAtMs: number): Reading {
     return { kind: 'unknown', reason };
   }
   try {
-    return { kind: 'message', message: StreamMessage.decode(bytes) };
+    return { kind: 'message', message: StreamMessage.decode(bytes), isFramed: true };
   } catch (error) {
     return { kind: 'unknown', reason: `cannot be read: ${messageOf(error)}` };
   }
 }
 
-/**
- * Messages had no frame once. What was taken for a void one then is passed over as it was: replicas have
- * to have equal histories, whichever version each has when it comes to it.
- */
-function readUnframed(bytes: Uint8Array, storedAtMs: number): Reading {
+/** Messages had no frame once: they held a part, a list of parts, or a change with a checksum of its own. */
+function readUnframed(bytes: Uint8Array): Reading {
   let message: StreamMessage;
   try {
     message = StreamMessage.decode(bytes);
   } catch (error) {
     return { kind: 'stray', reason: messageOf(error) };
   }
-  const isOld = isVoid(message, storedAtMs);
   // One of no bytes takes the place of one that came too late.
-  if (isGateway(message.gateway) || bytes.length === 0) return { kind: 'message', message };
-  return { kind: 'stray', reason: 'it names no gateway', isOld };
+  if (bytes.length > 0) {
+    if (!isGateway(message.gateway)) return { kind: 'stray', reason: 'it names no gateway' };
+    const { change, part, parts } = message;
+    const isWhole = part !== undefined || parts !== undefined || (change && isWholeChange(change));
+    if (!isWhole) return { kind: 'stray', reason: 'its change is not whole' };
+  }
+  return { kind: 'message', message, isFramed: false };
+}
+
+/**
+ * Whether a change of a message without a frame is as the engine wrote it: version 1, a kind, two unused
+ * bytes, and the CRC-32 of the rest. Nodes that write other versions write frames.
+ */
+export function isWholeChange(change: Uint8Array): boolean {
+  if (change.length < CHANGE_START_BYTES) return false;
+  const start = new DataView(change.buffer, change.byteOffset);
+  const kind = start.getUint8(1);
+  return (
+    start.getUint8(0) === 1 &&
+    kind >= 1 &&
+    kind <= LAST_CHANGE_KIND &&
+    start.getUint16(2) === 0 &&
+    start.getUint32(4, true) === crc32(change.subarray(CHANGE_START_BYTES))
+  );
 }
 
 function checksumOf(bytes: Uint8Array): number {

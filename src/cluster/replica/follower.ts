@@ -12,7 +12,7 @@ import { messageOf } from '../../core/start-error.js';
 import type { Engine, Outcome } from '../../engine/native.js';
 import type { StreamMessage } from '../../gen/vectord/cluster/v1/cluster.js';
 import type { Logger } from '../../observe/logger.js';
-import { isGateway, isVoid, readMessage, type Reading } from '../nats/message.js';
+import { isGateway, isVoid, isWholeChange, readMessage, type Reading } from '../nats/message.js';
 import type { Nats } from '../nats/nats.js';
 import { ReplicaState, type NodeState } from '../voting/node-state.js';
 import { encodeOutcome } from '../voting/outcome.js';
@@ -43,6 +43,8 @@ const LOST_MS = 10_000;
 
 /** What is no message is asked for again so often before it is passed over. */
 const READ_AGAIN = 2;
+/** So many messages behind such a one may be read meanwhile. */
+const READ_AHEAD = 64;
 /** A line of the log about such messages is followed by the next no sooner. */
 const STRAY_LINE_MS = 10_000;
 
@@ -227,17 +229,30 @@ export class Follower {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: next,
     });
-    this.#messages = await consumer.consume({
+    const messages = await consumer.consume({
       idle_heartbeat: HEARTBEAT_MS,
       expires: PULL_MS,
     });
-    if (this.#isClosed) this.#messages.stop();
-    const silence = new Silence(this.#messages);
+    this.#messages = messages;
+    if (this.#isClosed) messages.stop();
+    const silence = new Silence(messages);
+    // What is being taken, in order: what is read again holds back those behind it.
+    const ahead = new Set<Promise<void>>();
+    const forget = async (taking: Promise<void>): Promise<void> => {
+      try {
+        await taking;
+        ahead.delete(taking);
+        if (ahead.size === 0) silence.goOn();
+      } catch {
+        messages.stop();
+      }
+    };
+    let last = Promise.resolve();
     try {
       // What the stream loses from here on ends the reading.
       await this.#checkStream();
-      for await (const message of this.#messages) {
-        if (this.#isRefused || this.#stopped !== undefined) break;
+      for await (const message of messages) {
+        if (this.#isOver) break;
         // The client promises no order where servers change: another consumer reads again.
         if (message.seq !== next) {
           const reason = `message ${message.seq} has come, but the replica needs ${next}`;
@@ -251,15 +266,25 @@ export class Follower {
         }
         next += 1;
         silence.pause();
-        await this.#take(message);
-        silence.goOn();
-        this.#end = message.seq + message.info.pending;
-        this.#judge();
+        const taken = takenOf(message, message.info.timestampNanos / NANOSECONDS);
+        const read = this.#readAgain(taken);
+        // A failure is thrown in its turn.
+        read.catch(() => undefined);
+        last = this.#takeInTurn(last, read, message);
+        ahead.add(last);
+        void forget(last);
+        const mayGoAhead = taken.reading.kind === 'stray' || ahead.size > 1;
+        while (ahead.size > (mayGoAhead ? READ_AHEAD : 0)) {
+          const [oldest] = ahead;
+          await oldest;
+        }
       }
+      await last;
     } finally {
-      this.#end = undefined;
       silence.end();
-      this.#messages.stop();
+      messages.stop();
+      await Promise.allSettled(ahead);
+      this.#end = undefined;
     }
   }
 
@@ -308,8 +333,21 @@ export class Follower {
     throw new Error(`message ${seq} of the stream is another one than the replica has applied`);
   }
 
-  async #take({ seq, data, info }: JsMsg): Promise<void> {
-    const taken = await this.#read(seq, data, info.timestampNanos / NANOSECONDS);
+  /** Nothing more is to be taken from this reading of the stream. */
+  get #isOver(): boolean {
+    return this.#isRefused || this.#isClosed || this.#stopped !== undefined;
+  }
+
+  async #takeInTurn(before: Promise<void>, read: Promise<Taken>, message: JsMsg): Promise<void> {
+    await before;
+    const taken = await read;
+    if (this.#isOver) return;
+    await this.#take(taken);
+    this.#end = message.seq + message.info.pending;
+    this.#judge();
+  }
+
+  async #take(taken: Taken): Promise<void> {
     const effect = await this.#effectOf(taken);
     while (this.#isFull) {
       // It is answered first, as the engine applies in order.
@@ -323,17 +361,19 @@ export class Follower {
    * What a message says. One that is none may have been damaged on its way: the stream is asked for it
    * again, and has to give the same bytes each time.
    */
-  async #read(seq: number, data: Uint8Array, storedAtMs: number): Promise<Taken> {
-    const taken = { seq, data, storedAtMs, reading: readMessage(data, storedAtMs) };
+  async #readAgain(taken: Taken): Promise<Taken> {
     if (taken.reading.kind !== 'stray') return taken;
+    const { seq } = taken;
     const manager = await this.nats.manager();
-    for (let again = 0; again < READ_AGAIN; again += 1) {
-      const stored = await manager.streams.getMessage(this.stream, { seq });
+    const asking = Array.from(
+      { length: READ_AGAIN },
+      async () => await manager.streams.getMessage(this.stream, { seq }),
+    );
+    for (const stored of await Promise.all(asking)) {
       if (stored === null) throw new Missing(`message ${seq} cannot be read again`);
-      const reading = readMessage(stored.data, storedAtMs);
+      const reading = readMessage(stored.data);
       if (reading.kind !== 'stray') return { ...taken, data: stored.data, reading };
-      if (Buffer.compare(stored.data, data) !== 0)
-        throw new Error(`message ${seq} has other bytes when it is read again`);
+      if (Buffer.compare(stored.data, taken.data) !== 0) throw hasOtherBytes(seq);
     }
     return taken;
   }
@@ -341,24 +381,25 @@ export class Follower {
   async #effectOf(taken: Taken): Promise<Effect> {
     const { seq, storedAtMs, reading } = taken;
     if (reading.kind === 'unknown') throw new Stopped(`message ${seq} ${reading.reason}`);
-    if (reading.kind === 'stray') return this.#strayEffect(taken, reading.reason, reading.isOld);
+    if (reading.kind === 'stray') return this.#strayEffect(taken, reading.reason);
     const { message } = reading;
     // A part has no outcome: its change has.
     const sender = message.part || !isGateway(message.gateway) ? undefined : message;
     const isLate = isVoid(message, storedAtMs);
     if (isLate || message.part) return { change: NOTHING, sender, isVoid: isLate };
-    const change = await this.#changeOf(message, taken);
-    if (change === undefined) {
-      return { ...this.#strayEffect(taken, 'it names parts that are none'), sender };
-    }
-    if (change.length === 0)
+    if (message.change === undefined && message.parts === undefined)
       throw new Stopped(`message ${seq} holds no change that this vectord knows`);
+    const change = message.change ?? (await this.#joined(message, taken, reading.isFramed));
+    if (change === undefined || change.length === 0) {
+      const reason = message.parts ? 'it names parts that are none' : 'its change is empty';
+      return { ...this.#strayEffect(taken, reason), sender };
+    }
     return { change, sender, isVoid: false };
   }
 
   /** All replicas pass over it. They compare their histories, and are to have read the same. */
-  #strayEffect({ data }: Taken, stray: string, isOld = false): Effect {
-    const change = isOld ? NOTHING : this.engine.messages.deleteAll(countOfNone(data));
+  #strayEffect({ data }: Taken, stray: string): Effect {
+    const change = this.engine.messages.deleteAll(countOfNone(data));
     return { change, sender: undefined, isVoid: true, stray };
   }
 
@@ -375,13 +416,31 @@ export class Follower {
     return this.#applyingBytes > APPLIED_BYTES || this.#applying.size >= APPLIED_MESSAGES;
   }
 
-  /** The change of a message, read from its parts where it has some; undefined where they are none. */
-  async #changeOf(
-    { change = NOTHING, parts, gateway, request }: StreamMessage,
+  /**
+   * The change of a message with parts; undefined where they are none. Without frames nothing else tells
+   * whether they are whole: the stream is asked for them again as for a message that is none.
+   */
+  async #joined(
+    message: StreamMessage,
+    taken: Taken,
+    isFramed: boolean,
+  ): Promise<Uint8Array | undefined> {
+    const first = await this.#readParts(message, taken);
+    if (first === undefined || isFramed || isWholeChange(first)) return first;
+    for (let again = 0; again < READ_AGAIN; again += 1) {
+      const change = await this.#readParts(message, taken);
+      if (change !== undefined && isWholeChange(change)) return change;
+      if (change === undefined || Buffer.compare(change, first) !== 0)
+        throw hasOtherBytes(taken.seq);
+    }
+    return undefined;
+  }
+
+  async #readParts(
+    { parts, gateway, request }: StreamMessage,
     { seq, storedAtMs }: Taken,
   ): Promise<Uint8Array | undefined> {
-    if (parts === undefined) return change;
-    const sequences = parts.sequences.map(Number);
+    const sequences = parts?.sequences.map(Number) ?? [];
     const areBefore = sequences.every((sequence) => sequence > 0 && sequence < seq);
     if (!areBefore || new Set(sequences).size < sequences.length) return undefined;
     const manager = await this.nats.manager();
@@ -393,7 +452,8 @@ export class Follower {
         if (await this.#wasNoPart(manager, sequence, storedAtMs)) return undefined;
         throw new Missing(this.#cutOff ?? `message ${sequence} cannot be read`);
       }
-      const { reading } = await this.#read(sequence, stored.data, stored.time.getTime());
+      const { data, time } = stored;
+      const { reading } = await this.#readAgain(takenOf({ seq: sequence, data }, time.getTime()));
       if (reading.kind === 'unknown') throw new Stopped(`message ${sequence} ${reading.reason}`);
       const other = reading.kind === 'message' ? reading.message : undefined;
       const isPart = other?.gateway === gateway && other.request === request;
@@ -477,6 +537,14 @@ export class Follower {
   async #settle(): Promise<void> {
     await Promise.all(this.#applying);
   }
+}
+
+function takenOf({ seq, data }: Pick<JsMsg, 'seq' | 'data'>, storedAtMs: number): Taken {
+  return { seq, data, storedAtMs, reading: readMessage(data) };
+}
+
+function hasOtherBytes(seq: number): Error {
+  return new Error(`message ${seq} has other bytes when it is read again`);
 }
 
 /** A number of points that no shard has, and that says which bytes were passed over. */
