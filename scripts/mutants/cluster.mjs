@@ -844,9 +844,30 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'a read does not count what the own replica knows of lost logs',
     GATEWAY,
-    'for (const numbers of [this.known, incarnations]) {',
-    'for (const numbers of [incarnations]) {',
+    '    this.known.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));\n',
+    '',
     READS_TESTS,
+  ),
+  mutant(
+    'a lost log is believed of which one report tells',
+    GATEWAY,
+    '!this.#isSaidAgain(replica, answer) && isNews',
+    '!this.#isSaidAgain(replica, answer) && isNews && replica < 0',
+    QUESTIONS_TESTS,
+  ),
+  mutant(
+    'an answer that comes again, damaged, counts as said again',
+    GATEWAY,
+    ' || heard.has(replica)',
+    '',
+    QUESTIONS_TESTS,
+  ),
+  mutant(
+    'a report may be of a replica that is none',
+    GATEWAY,
+    'replica >= this.replicas || ',
+    '',
+    QUESTIONS_TESTS,
   ),
   mutant(
     'a log that is given up is told of with the next number',

@@ -108,7 +108,7 @@ function openShard(
   const isOwn = shard === place.shard;
   const state = new NodeState(memory);
   const known = isOwn ? state.incarnations : undefined;
-  const gateway = new Gateway(nats, cluster, shard, logger, known);
+  const gateway = new Gateway(nats, cluster, shard, replicas, logger, known);
   const writes = new Writes(nats, gateway, subjects.log(cluster, shard), replicas, state);
   let own: OwnReplica | undefined;
   if (isOwn) {

@@ -262,7 +262,7 @@ export class ClusterNode {
   #questions(incarnation = Infinity): Questions {
     const { clusterName } = this.config;
     const { shard, replica, replicas } = this.place;
-    const gateway = new Gateway(this.nats, clusterName, shard, this.logger);
+    const gateway = new Gateway(this.nats, clusterName, shard, replicas, this.logger);
     return new Questions(gateway, othersOfEachMajority(replicas), replica, incarnation);
   }
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { toWirePosition } from '../../src/cluster/voting/outcome.js';
 import { Questions } from '../../src/cluster/voting/questions.js';
+import { MOST_REPLICAS } from '../../src/config/settings.js';
+import { Report } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import { openShard, ownNatsServer } from '../support/replicas.js';
 
@@ -77,4 +79,64 @@ describe.skipIf(HAS_NO_NATS)('questions to the other replicas (needs nats-server
     };
     await expect(questions.positions()).rejects.toThrow('has not answered');
   }, 20_000);
+
+  test('a lost log of which one report alone tells is not believed, and nobody is replaced', async () => {
+    const { gateway, replicas } = await open();
+    const questions = new Questions(gateway, 2, OWN, 0);
+    let isReplaced = false;
+    questions.onReplaced = () => (isReplaced = true);
+    let asked = 0;
+    replicas.onQuestion = ({ number }) => {
+      asked += 1;
+      const answer = { number, position: toWirePosition(POSITION) };
+      for (const replica of [1, 2]) replicas.tell(gateway.id, replica, { answer });
+      // Both have answered this question, and what they have said comes again with a damage.
+      replicas.tell(gateway.id, 1, { answer, incarnations: [0, 0, 5] });
+    };
+    // Which replica it is, with one bit that has flipped: that the first has lost a log.
+    const damaged = Report.encode({ ...NO_REPORT, replica: 1 }).finish();
+    damaged[0] = (damaged[0] ?? 0) ^ 0x20;
+    expect(Report.decode(damaged).incarnations).toEqual([1]);
+    for (let time = 0; time < 1_000; time += 1) {
+      replicas.send(gateway.id, damaged);
+      replicas.tell(gateway.id, 2, { incarnations: [1, 1, 1] });
+    }
+    expect(await questions.positions()).toEqual([POSITION, POSITION]);
+    expect(await questions.reached(POSITION)).toEqual([1, 2]);
+    expect(gateway.incarnations).toEqual([]);
+    expect(isReplaced).toBe(false);
+    // It is asked for at most once at a time.
+    expect(asked).toBeLessThan(100);
+  });
+
+  test('a lost log is believed that a replica tells of whenever it is asked', async () => {
+    const { gateway, replicas } = await open();
+    const questions = new Questions(gateway, 2, OWN, 0);
+    let isReplaced = false;
+    questions.onReplaced = () => (isReplaced = true);
+    replicas.onQuestion = ({ number }) => {
+      const answer = { number, position: toWirePosition(POSITION) };
+      replicas.tell(gateway.id, 1, { answer, incarnations: [1, 0, 7] });
+    };
+    await expect(questions.positions()).rejects.toThrow('another node has the place');
+    expect(gateway.incarnations).toEqual([1, 0, 7].map((number) => number || undefined));
+    expect(isReplaced).toBe(true);
+  });
+
+  test('a report of a replica that is none, or of the logs of more replicas, is none', async () => {
+    const { gateway, replicas } = await open();
+    replicas.tell(gateway.id, MOST_REPLICAS, {});
+    replicas.tell(gateway.id, 1, { incarnations: Array(MOST_REPLICAS + 1).fill(0) });
+    replicas.tell(gateway.id, 2, { incarnations: Array(MOST_REPLICAS).fill(0) });
+    await expect.poll(() => gateway.heardSince(0)).toEqual([2]);
+  });
 });
+
+const NO_REPORT = {
+  isFull: false,
+  isClockOff: false,
+  strays: 0,
+  confirmations: [],
+  answer: undefined,
+  incarnations: [],
+};

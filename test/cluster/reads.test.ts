@@ -31,7 +31,7 @@ describe.skipIf(HAS_NO_NATS)('reads of a loop (needs nats-server)', () => {
     const engine = await openEngine();
     await engine.apply(changeOf(engine), 1);
     const state = new NodeState();
-    const gateway = new Gateway(nats, cluster, SHARD, SILENT, state.incarnations);
+    const gateway = new Gateway(nats, cluster, SHARD, 3, SILENT, state.incarnations);
     const questions = new Questions(gateway, 1, OWN, 0);
     const reads = new Reads(engine, questions, state, mode);
     const count = async () => await engine.count(undefined, () => undefined);

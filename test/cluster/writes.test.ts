@@ -71,7 +71,13 @@ describe.skipIf(HAS_NO_NATS)('writes of a loop (needs nats-server)', () => {
     const { begin, replicas } = await open();
     const { write, message, settled } = await begin();
     replicas.confirm(message, 1);
-    // Another replica knows that.
+    // Another replica knows that, and says so whenever it is asked.
+    replicas.onQuestion = ({ gateway, number }) => {
+      const answer = { number, position: undefined };
+      replicas.tell(gateway, 0, { answer, incarnations: [0, 1] });
+    };
+    replicas.confirm(message, 0, {}, { incarnations: [0, 1] });
+    await sleep(QUIET_MS);
     replicas.confirm(message, 0, {}, { incarnations: [0, 1] });
     await sleep(QUIET_MS);
     expect(settled()).toBeUndefined();

@@ -10,6 +10,7 @@ import { encodeOutcome } from '../../src/cluster/voting/outcome.js';
 import type { LostLogs } from '../../src/cluster/replica/reporter.js';
 import { subjects } from '../../src/cluster/nats/subjects.js';
 import { readConfig, type Config } from '../../src/config/config.js';
+import { MOST_REPLICAS } from '../../src/config/settings.js';
 import { Engine, type Outcome } from '../../src/engine/native.js';
 import { Question, Report, type StreamMessage } from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
@@ -50,7 +51,7 @@ export async function openShard(servers: Servers) {
   const { created } = await createStream(nats, cluster, SHARD, 1, LOG_BYTES);
   const stream = subjects.stream(cluster, SHARD);
   onTestFinished(async () => await nats.close());
-  const gateway = new Gateway(nats, cluster, SHARD, SILENT);
+  const gateway = new Gateway(nats, cluster, SHARD, MOST_REPLICAS, SILENT);
   const peer = await connect({ servers: [...servers.addresses], reconnectTimeWait: 100 });
   onTestFinished(async () => {
     // Servers reserve the space of each.

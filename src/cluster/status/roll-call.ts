@@ -25,7 +25,7 @@ export class RollCall {
     private readonly replicas: number,
     logger: Logger,
   ) {
-    this.#gateway = new Gateway(nats, cluster, shard, logger);
+    this.#gateway = new Gateway(nats, cluster, shard, replicas, logger);
     this.#gateway.onAnswer = (replica, { number, position }) =>
       this.#asked.get(number)?.set(replica, position && fromWirePosition(position));
   }

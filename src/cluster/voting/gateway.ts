@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { messageOf } from '../../core/start-error.js';
 import {
   Question,
@@ -11,6 +11,11 @@ import type { Nats } from '../nats/nats.js';
 import { subjects } from '../nats/subjects.js';
 
 const GATEWAY_BYTES = 8;
+
+/** Replicas are to say again which logs are lost no more often. */
+const AGAIN_MS = 100;
+/** Nothing else that is asked has such a number. */
+const [LEAST_NUMBER, NUMBERS_END] = [2 ** 31, 2 ** 32];
 
 interface Told {
   /** Whether its disk has hardly any space left. */
@@ -33,12 +38,19 @@ export class Gateway {
   readonly incarnations: number[] = [];
   /** What each replica last told of itself, and when. */
   readonly #told = new Map<number, Told>();
+  /** The question by which replicas are to say again which logs are lost, and which have. */
+  #again = { number: newNumber(), heard: new Set<number>() };
+  #againAtMs = -Infinity;
 
-  /** @param known how many lost logs this node knows of: its reads count its replica in the majority */
+  /**
+   * @param replicas how many there are
+   * @param known how many lost logs this node knows of: its reads count its replica in the majority
+   */
   constructor(
     private readonly nats: Nats,
     private readonly cluster: string,
     private readonly shard: number,
+    private readonly replicas: number,
     private readonly logger: Logger,
     private readonly known: Uint32Array = new Uint32Array(),
   ) {
@@ -89,6 +101,29 @@ export class Gateway {
     for (const hear of this.onLost) hear(replica);
   }
 
+  /**
+   * A replica notes a lost log only if the node that has the place says so itself, see Reporter; that node
+   * says it no more once it has another log. So who hears of one has the replicas say it again, as the
+   * answer to a question of which nobody else knows the number: a garbled or repeated report would have
+   * all ignored that a healthy replica tells. Until then the report is as if it was lost: it must not
+   * count beside what the lost log has confirmed.
+   */
+  #haveSaidAgain(replica: number): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#againAtMs < AGAIN_MS) return;
+    this.#againAtMs = nowMs;
+    if (this.#again.heard.has(replica)) this.#again = { number: newNumber(), heard: new Set() };
+    this.ask({ number: this.#again.number, reached: undefined, unconfirmed: [] });
+  }
+
+  /** Once for each replica and question: a report may come again, and other than it was. */
+  #isSaidAgain(replica: number, answer: Answer | undefined): boolean {
+    const { number, heard } = this.#again;
+    if (answer?.number !== number || heard.has(replica)) return false;
+    heard.add(replica);
+    return true;
+  }
+
   #hear(bytes: Uint8Array): void {
     let report: Report;
     try {
@@ -101,12 +136,18 @@ export class Gateway {
       return;
     }
     const { replica, isFull, isClockOff, strays, confirmations, answer, incarnations } = report;
-    for (const numbers of [this.known, incarnations]) {
-      numbers.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
-    }
+    if (replica >= this.replicas || incarnations.length > this.replicas) return;
+    this.known.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
+    const isNews = incarnations.some((number, lost) => number > this.incarnationOf(lost));
+    if (!this.#isSaidAgain(replica, answer) && isNews) return this.#haveSaidAgain(replica);
+    incarnations.forEach((incarnation, lost) => this.#noteLost(lost, incarnation));
     if ((incarnations[replica] ?? 0) < this.incarnationOf(replica)) return;
     this.#told.set(replica, { isFull, isClockOff, strays, atMs: performance.now() });
     for (const confirmation of confirmations) this.onConfirmation(replica, confirmation);
     if (answer !== undefined) this.onAnswer(replica, answer);
   }
+}
+
+function newNumber(): number {
+  return randomInt(LEAST_NUMBER, NUMBERS_END);
 }
