@@ -10,6 +10,7 @@ import { makeTemporaryFolder } from '../support/folders.js';
 import { Servers } from '../support/nats-servers.mjs';
 import { expectRefusal } from '../support/refusal.js';
 import { ownNatsServer } from '../support/replicas.js';
+import { canMount, SmallDisk } from '../support/small-disk.js';
 import { findNatsServer } from '../support/tools.mjs';
 import { ownFolder, Vectord } from '../support/vectord.js';
 
@@ -69,6 +70,22 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     expect(readFileSync(join(dataPath, NODE_FILE), 'utf8')).toBe(file);
     expect(await vectord.stop(), vectord.stderr).toEqual({ code: 0, signal: null });
   });
+
+  test.skipIf(!canMount())(
+    'a copy that cannot be removed ends no start (needs Linux that lets its users mount a disk)',
+    async () => {
+      const { env, dataPath } = await begin();
+      const copy = join(dataPath, 'copy-left');
+      mkdirSync(copy);
+      const disk = await SmallDisk.mount(copy, MIB);
+      onTestFinished(() => disk.release());
+      writeFileSync(disk.path('MADE-BY-VECTORD'), '');
+      const vectord = await Vectord.start(env, { wrapper: disk.wrapper });
+      expect(vectord.value('points')).toBe('1');
+      expect(vectord.stderr + vectord.stdout).toContain('a copy of points cannot be removed');
+      expect(await vectord.stop(), vectord.stderr).toEqual({ code: 0, signal: null });
+    },
+  );
 
   test('a node with settings that are not those of its cluster is refused', async () => {
     const { env } = await begin();

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { syncFolder, writeDurably } from '../../config/data-folder.js';
+import { messageOf } from '../../core/start-error.js';
 import type { Logger } from '../../observe/logger.js';
 
 /** A file in each of them, which says that it is ours to remove. */
@@ -9,11 +10,14 @@ const MARKER_TEXT = 'A copy of the points of a node of the cluster. vectord remo
 
 /** A folder for a copy of a replica, of a name that nothing else has. */
 export class CopyFolder {
-  private constructor(private readonly path: string) {}
+  private constructor(
+    private readonly path: string,
+    private readonly logger: Logger,
+  ) {}
 
   /** @param prefix a path, to which some letters are added */
-  static make(prefix: string): CopyFolder {
-    const made = new CopyFolder(mkdtempSync(prefix));
+  static make(prefix: string, logger: Logger): CopyFolder {
+    const made = new CopyFolder(mkdtempSync(prefix), logger);
     try {
       writeDurably(join(made.path, MARKER), MARKER_TEXT);
       syncFolder(made.path);
@@ -30,7 +34,7 @@ export class CopyFolder {
     const parent = dirname(prefix);
     const left = readdirSync(parent).filter((name) => name.startsWith(basename(prefix)));
     for (const folder of left.map((name) => join(parent, name))) {
-      if (isOurs(folder)) new CopyFolder(folder).remove();
+      if (isOurs(folder)) new CopyFolder(folder, logger).remove();
       else logger.warn({ folder }, 'left as it is: nothing says that vectord has made it');
     }
   }
@@ -40,19 +44,24 @@ export class CopyFolder {
     return join(this.path, 'replica');
   }
 
-  /** The marker last: what is left where that fails is still ours. */
+  /** The marker last: what is left where that fails is still ours. That ends nothing, and is logged. */
   remove(): void {
-    for (const path of [this.replica, this.path]) {
-      // Tried again where the copy is being made still.
-      rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+    try {
+      for (const path of [this.replica, this.path]) {
+        // Tried again where the copy is being made still.
+        rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+      }
+    } catch (error) {
+      const reason = messageOf(error);
+      this.logger.warn({ folder: this.path, reason }, 'a copy of points cannot be removed');
     }
   }
 }
 
 function isOurs(folder: string): boolean {
   try {
-    // After a power cut the marker may be empty or missing, and there is nothing else yet.
-    if (readdirSync(folder).every((name) => name === MARKER)) return true;
+    // After a power cut the marker may be empty, and there is nothing else yet.
+    if (readdirSync(folder).join() === MARKER) return true;
     return readFileSync(join(folder, MARKER), 'utf8') === MARKER_TEXT;
   } catch {
     return false;

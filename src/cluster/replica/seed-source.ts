@@ -109,7 +109,7 @@ export class SeedSource {
   }
 
   #make(name: string): Copy {
-    const folder = CopyFolder.make(this.#prefix);
+    const folder = CopyFolder.make(this.#prefix, this.logger);
     const copy: Copy = { folder, files: new Map(), fault: '', usedAtMs: performance.now() };
     this.#copies.set(name, copy);
     this.logger.info({ copy: name }, 'making a copy of the replica for a node that needs it');

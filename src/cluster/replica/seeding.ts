@@ -103,7 +103,7 @@ export class Seeding {
     this.#fault = undefined;
     const copies = `${this.folder}.copy-`;
     CopyFolder.removeAll(copies, this.logger);
-    const copy = CopyFolder.make(copies);
+    const copy = CopyFolder.make(copies, this.logger);
     const { cluster, shard } = this.place;
     // If a copy fails, the next one is asked.
     const source = sources[this.#tries % sources.length] ?? 0;
