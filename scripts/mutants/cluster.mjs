@@ -353,8 +353,8 @@ export const CLUSTER_MUTANTS = [
   mutant(
     'strays are asked for one after the other',
     FOLLOWER,
-    'mayGoAhead ? READ_AHEAD : 0',
-    'mayGoAhead ? 0 : 0',
+    'mayGoAhead ? READ_AHEAD : 1',
+    'mayGoAhead ? 1 : 1',
     FOLLOWER_TESTS,
   ),
   mutant(

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { toWirePosition } from '../../src/cluster/voting/outcome.js';
+import { Gateway } from '../../src/cluster/voting/gateway.js';
 import { Questions } from '../../src/cluster/voting/questions.js';
 import { MOST_REPLICAS } from '../../src/config/settings.js';
 import { Report } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { createLogger } from '../../src/observe/logger.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
-import { openShard, ownNatsServer } from '../support/replicas.js';
+import { openShard, ownNatsServer, SHARD } from '../support/replicas.js';
 
 const REPLICAS = 3;
 const OWN = 0;
@@ -121,6 +123,18 @@ describe.skipIf(HAS_NO_NATS)('questions to the other replicas (needs nats-server
     await expect(questions.positions()).rejects.toThrow('another node has the place');
     expect(gateway.incarnations).toEqual([1, 0, 7].map((number) => number || undefined));
     expect(isReplaced).toBe(true);
+  });
+
+  test('reports that cannot be read are one line of the log, however many they are', async () => {
+    const { nats, cluster, replicas } = await openShard(servers());
+    let log = '';
+    const logger = createLogger('info', { write: (line) => void (log += line) });
+    const gateway = new Gateway(nats, cluster, SHARD, REPLICAS, logger);
+    await nats.connection.flush();
+    for (let time = 0; time < 100; time += 1) replicas.send(gateway.id, Buffer.from('{"a":1}'));
+    replicas.tell(gateway.id, 1, {});
+    await expect.poll(() => gateway.heardSince(0)).toEqual([1]);
+    expect(log.split('cannot be read')).toHaveLength(2);
   });
 
   test('a report of a replica that is none, or of the logs of more replicas, is none', async () => {

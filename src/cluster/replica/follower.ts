@@ -43,7 +43,7 @@ const LOST_MS = 10_000;
 
 /** What is no message is asked for again so often before it is passed over. */
 const READ_AGAIN = 2;
-/** So many messages behind such a one may be read meanwhile. */
+/** So many messages from such a one on are read side by side. */
 const READ_AHEAD = 64;
 /** A line of the log about such messages is followed by the next no sooner. */
 const STRAY_LINE_MS = 10_000;
@@ -236,18 +236,18 @@ export class Follower {
     this.#messages = messages;
     if (this.#isClosed) messages.stop();
     const silence = new Silence(messages);
-    // What is being taken, in order: what is read again holds back those behind it.
-    const ahead = new Set<Promise<void>>();
-    const forget = async (taking: Promise<void>): Promise<void> => {
+    // How many are being taken, each behind the one before: what is read again holds back the next.
+    let taking = 0;
+    let last = Promise.resolve();
+    const end = async (taken: Promise<void>): Promise<void> => {
       try {
-        await taking;
-        ahead.delete(taking);
-        if (ahead.size === 0) silence.goOn();
+        await taken;
+        taking -= 1;
+        if (taking === 0) silence.goOn();
       } catch {
         messages.stop();
       }
     };
-    let last = Promise.resolve();
     try {
       // What the stream loses from here on ends the reading.
       await this.#checkStream();
@@ -271,19 +271,16 @@ export class Follower {
         // A failure is thrown in its turn.
         read.catch(() => undefined);
         last = this.#takeInTurn(last, read, message);
-        ahead.add(last);
-        void forget(last);
-        const mayGoAhead = taken.reading.kind === 'stray' || ahead.size > 1;
-        while (ahead.size > (mayGoAhead ? READ_AHEAD : 0)) {
-          const [oldest] = ahead;
-          await oldest;
-        }
+        taking += 1;
+        void end(last);
+        const mayGoAhead = taken.reading.kind === 'stray' || taking > 1;
+        if (taking >= (mayGoAhead ? READ_AHEAD : 1)) await last;
       }
       await last;
     } finally {
       silence.end();
       messages.stop();
-      await Promise.allSettled(ahead);
+      await last.catch(() => undefined);
       this.#end = undefined;
     }
   }
@@ -365,15 +362,17 @@ export class Follower {
     if (taken.reading.kind !== 'stray') return taken;
     const { seq } = taken;
     const manager = await this.nats.manager();
+    await this.nats.turnEnd();
     const asking = Array.from(
       { length: READ_AGAIN },
       async () => await manager.streams.getMessage(this.stream, { seq }),
     );
     for (const stored of await Promise.all(asking)) {
       if (stored === null) throw new Missing(`message ${seq} cannot be read again`);
+      if (Buffer.compare(stored.data, taken.data) === 0) continue;
       const reading = readMessage(stored.data);
-      if (reading.kind !== 'stray') return { ...taken, data: stored.data, reading };
-      if (Buffer.compare(stored.data, taken.data) !== 0) throw hasOtherBytes(seq);
+      if (reading.kind === 'stray') throw hasOtherBytes(seq);
+      return { ...taken, data: stored.data, reading };
     }
     return taken;
   }

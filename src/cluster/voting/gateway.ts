@@ -17,6 +17,9 @@ const AGAIN_MS = 100;
 /** Nothing else that is asked has such a number. */
 const [LEAST_NUMBER, NUMBERS_END] = [2 ** 31, 2 ** 32];
 
+/** A line of the log about a report that cannot be read is followed by the next no sooner. */
+const LINE_MS = 10_000;
+
 interface Told {
   /** Whether its disk has hardly any space left. */
   isFull: boolean;
@@ -41,6 +44,7 @@ export class Gateway {
   /** The question by which replicas are to say again which logs are lost, and which have. */
   #again = { number: newNumber(), heard: new Set<number>() };
   #againAtMs = -Infinity;
+  #lineAtMs = -Infinity;
 
   /**
    * @param replicas how many there are
@@ -124,16 +128,22 @@ export class Gateway {
     return true;
   }
 
+  #onUnreadable(reason: string): void {
+    if (performance.now() - this.#lineAtMs < LINE_MS) return;
+    this.#lineAtMs = performance.now();
+    this.logger.error(
+      { reason },
+      'a report that is sent to this node cannot be read: run one version of vectord on all nodes, and ' +
+        'see who may publish there',
+    );
+  }
+
   #hear(bytes: Uint8Array): void {
     let report: Report;
     try {
       report = Report.decode(bytes);
     } catch (error) {
-      this.logger.error(
-        { reason: messageOf(error) },
-        'a replica has sent a report that cannot be read: run one version of vectord on all nodes',
-      );
-      return;
+      return this.#onUnreadable(messageOf(error));
     }
     const { replica, isFull, isClockOff, strays, confirmations, answer, incarnations } = report;
     if (replica >= this.replicas || incarnations.length > this.replicas) return;
