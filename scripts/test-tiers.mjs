@@ -33,7 +33,7 @@ export const LONG_FILES = [
   'test/attacks/{http1,http2,keys,large-work,messages,without-key}.test.ts',
   'test/client/{bundle,failover,retries}.test.ts',
   'test/clients/{load,python}.test.ts',
-  'test/cluster/{connection,damaged-server,faults,follower,full-disks,lost-replica,lost-streams,lost-tail,metrics,one-machine,permissions,questions,seed,servers,sharded,shards,start,status,trim,trouble}.test.ts',
+  'test/cluster/{connection,damaged-server,faults,follower,full-disks,lost-replica,lost-streams,lost-tail,metrics,one-machine,permissions,questions,seed,servers,sharded,shards,start,status,strays,trim,trouble}.test.ts',
   'test/console/*.test.ts',
   'test/docs/{clone,deploy,npx,reference,snippets}.test.ts',
   'test/examples/{demo,examples,import-page}.test.ts',
