@@ -15,7 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "hnswlib", "faiss-cpu", "usearch", "scalable-vs", "scann", "rabitqlib")
 PACKAGES += ("pyglass-portable", "pyvsag", "ngt")
 
-FEATURES = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "avx512_fp16", "asimd", "asimddp")
+# Those that kernels of vectord or of a peer are chosen by.
+FEATURES = ("avx2", "fma", "avx_vnni", "avx512f", "avx512bw", "avx512_vnni", "avx512_vpopcntdq")
+FEATURES += ("avx512_bf16", "avx512_fp16", "asimd", "asimddp")
 
 
 def machine():

@@ -14,7 +14,7 @@ from plot import draw
 from ratios import OWN, figures, ratio, told
 from report import kind_of, overview, replaced, section
 from sets import CASES, REAL, Set
-from turns import in_turn, passes_in_turn
+from turns import in_turn, one_round
 from verdicts import builders, verdicts
 
 RESULTS = ROOT / "bench" / "results"
@@ -35,8 +35,8 @@ def main():
             f"1 of other builds, {options.rounds} of searches, of one pass over the queries at "
             "each breadth",
             "threads": f"{options.build_threads} to build, 1 to search",
-            "queries per second": "by the processor time of the process, of the fastest pass at "
-            "each breadth, with the median of the rounds in parentheses; ratios too",
+            "queries per second": "by the processor time of the process, of the pass of least "
+            "time at each breadth, with the median of the rounds in parentheses; ratios too",
             "MiB": "what the process grows by while it builds; for vectord that is its codes and "
             "links, and the f32 vectors are added",
         },
@@ -223,12 +223,9 @@ def time_two_threads(peer, data, options):
 def search_all(running, rounds):
     """A curve of every index in every round, of one pass at each breadth."""
     curves = {name: [] for name in running}
-    breadths = {name: process.breadths for name, process in running.items()}
     for turn in range(rounds):
-        for own in curves.values():
-            own.append([])
-        for name, ef in passes_in_turn(breadths, turn):
-            curves[name][-1].append(running[name].one_pass(ef))
+        for name, curve in one_round(running, turn).items():
+            curves[name].append(curve)
         print(f"  round {turn + 1} of {rounds}", flush=True)
     return curves
 

@@ -3,7 +3,18 @@
 from collections import Counter
 from unittest import TestCase
 
-from turns import in_turn, passes_in_turn
+from turns import in_turn, one_round, passes_in_turn
+
+
+class Index:
+    """One that notes its passes in a list for all."""
+
+    def __init__(self, name, breadths, passes):
+        self.name, self.breadths, self.passes = name, breadths, passes
+
+    def one_pass(self, ef):
+        self.passes.append((self.name, ef))
+        return len(self.passes)
 
 
 class TurnsTest(TestCase):
@@ -36,3 +47,15 @@ class TurnsTest(TestCase):
         breadths = dict.fromkeys("abcd", [10])
         firsts = {next(passes_in_turn(breadths, turn)) for turn in range(4)}
         self.assertEqual(firsts, {(name, 10) for name in breadths})
+
+    def test_a_turn_is_one_pass_and_a_round_has_one_at_each_breadth_of_each_index(self):
+        passes = []
+        running = {name: Index(name, [10, 12, 14], passes) for name in "abc"}
+        for turn in range(15):
+            passes.clear()
+            curves = one_round(running, turn)
+            self.assertEqual(sorted(passes), [(name, ef) for name in "abc" for ef in (10, 12, 14)])
+            names = [name for name, _ in passes]
+            self.assertEqual([sorted(names[at : at + 3]) for at in (0, 3, 6)], [list("abc")] * 3)
+            for name, curve in curves.items():
+                self.assertEqual([names[pass_ - 1] for pass_ in curve], [name] * 3)

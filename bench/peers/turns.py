@@ -23,3 +23,12 @@ def passes_in_turn(breadths, turn):
         names = [name for name, own in breadths.items() if step < len(own)]
         for name in in_turn(names, turn):
             yield name, breadths[name][step]
+
+
+def one_round(running, turn):
+    """A curve of every index, of one pass over all queries at each of its breadths."""
+    curves = {name: [] for name in running}
+    breadths = {name: process.breadths for name, process in running.items()}
+    for name, ef in passes_in_turn(breadths, turn):
+        curves[name].append(running[name].one_pass(ef))
+    return curves
