@@ -10,10 +10,10 @@ LADDER = (10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160,
 LADDER += (320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048)
 
 
-def breadths(recall_of, targets=TARGETS):
-    """The breadths between which these recalls lie, from one climb of the ladder."""
+def breadths(recall_of, targets=TARGETS, least=LADDER[0]):
+    """The breadths between which these recalls lie, from one climb of the ladder from the least."""
     chosen = []
-    for ef in LADDER:
+    for ef in (least, *(ef for ef in LADDER if ef > least)):
         recall = recall_of(ef)
         if recall < targets[0]:
             chosen.clear()

@@ -11,6 +11,9 @@ from statistics import median
 
 import psutil
 
+from curve import breadths
+from sets import K
+
 M, EF_CONSTRUCTION = 16, 200
 
 # What makes a point of a curve, so that a moment's disturbance does not.
@@ -30,6 +33,8 @@ class Participant:
     metrics: tuple = ("Euclidean", "Cosine")
     # vectord ranks vectors where its store keeps them and adds codes and links; others copy them.
     copies_vectors: bool = True
+    # Whether a breadth is a number of candidates, of which there are at least as many as results.
+    counts_candidates: bool = True
 
 
 ALL = ("Euclidean", "Manhattan", "Hamming", "Cosine")
@@ -46,7 +51,7 @@ PARTICIPANTS = [
     Participant("symphonyqg-8", "rabitq", "8"),
     Participant("glass", "glass", "SQ8U+FP32"),
     Participant("vsag", "vsag", "sq8_uniform"),
-    Participant("ngt", "ngt"),
+    Participant("ngt", "ngt", counts_candidates=False),
 ]
 # With filters.
 FILTERED = [
@@ -62,7 +67,7 @@ class Process:
     """A participant at work on one set."""
 
     def __init__(self, participant, program, data, log):
-        self.participant, self.data, self.log = participant, data, log
+        self.participant, self.data, self.log, self.k = participant, data, log, K
         own = [program, participant.module]
         if participant.module not in RUST:
             own = [*WORKER, participant.module, participant.storage]
@@ -97,8 +102,14 @@ class Process:
         self.data = data
         self.ask(f"filter {bound}")
 
+    def set_k(self, k):
+        """Sets how many results the later searches have, and the breadths to measure them at."""
+        self.ask(f"k {k}")
+        self.k = k
+        self.breadths = breadths(self.recall, least=k if self.participant.counts_candidates else K)
+
     def recall(self, ef):
-        return self.data.recall(self.ask(f"search {ef}")["found"])
+        return self.data.recall(self.ask(f"search {ef}")["found"], self.k)
 
     def search(self, ef, least_passes=LEAST_PASSES, least_seconds=LEAST_SECONDS):
         """A point of the recall/QPS curve, from the median of a few passes over all queries."""
@@ -108,7 +119,7 @@ class Process:
         queries, evaluations = len(self.data.queries), passes[0]["evaluations"]
         return {
             "ef": ef,
-            "recall": self.data.recall(passes[0]["found"]),
+            "recall": self.data.recall(passes[0]["found"], self.k),
             "qps": queries / median(one["cpu_seconds"] for one in passes),
             "work": total(passes, "cpu_seconds") / total(passes, "seconds"),
             "evaluations": None if evaluations is None else evaluations / queries,

@@ -40,8 +40,8 @@ def draw(results, stem, formats):
             lines[name], *_ = panel.plot(recalls, qps, marker=".", markevery=every, **style)
         panel.set_yscale("log")
         panel.set_xlim(LEAST_RECALL, 1)
-        panel.set_title(f"{case['name']} ({case['points']:,} points, {case['metric']})")
-        panel.set_xlabel("recall@10")
+        panel.set_title(f"{case['name']} ({case['points']:,} points, {case['metric']}), k = {case['k']}")
+        panel.set_xlabel(f"recall@{case['k']}")
         panel.set_ylabel("queries per second, one thread")
         panel.grid(alpha=0.25)
     for panel in panels.flat[len(cases) :]:

@@ -30,16 +30,23 @@ def replaced(page, kind, block):
 
 
 def overview(results):
-    """vectord over the others in one table, those first that come closest to it."""
-    cases = [case for case in results["cases"] if case["metric"] in WITH_MANY_PEERS]
+    """vectord over the others in one table for each k, those first that come closest to it."""
+    title = f"**{KINDS[results['kind']]}**: {results['machine']['processor']}, "
+    title += f"{results['date']}, commit {results['machine']['commit']}"
+    shown = [case for case in results["cases"] if case["metric"] in WITH_MANY_PEERS]
+    lines = [title]
+    for k in dict.fromkeys(case["k"] for case in shown):
+        lines += ["", *overview_table(k, [case for case in shown if case["k"] == k])]
+    return "\n".join(lines)
+
+
+def overview_table(k, cases):
     names = dict.fromkeys(name for case in cases for name in case["indexes"] if name != OWN)
     found = [(name, ratios_of(name, cases)) for name in names]
     found.sort(key=lambda row: [one["fastest"] if one else inf for one in row[1]])
     rows = [[name, *map(by_fastest, ratios)] for name, ratios in found]
     columns = [f"{case['name']} at {target:.2f}" for case in cases for target in TARGETS]
-    title = f"**{KINDS[results['kind']]}**: {results['machine']['processor']}, "
-    title += f"{results['date']}, commit {results['machine']['commit']}"
-    return "\n".join([title, "", *aligned(["vectord over", *columns], rows)])
+    return aligned([f"vectord over, k = {k}", *columns], rows)
 
 
 def ratios_of(name, cases):
@@ -61,7 +68,7 @@ def section(results):
 def case_table(case):
     yield (
         f"### {case['name']}: {case['points']:,} x {case['dimension']}, {case['metric']}, "
-        f"{case['queries']} queries"
+        f"{case['queries']} queries, the {case['k']} nearest"
     )
     yield ""
     columns = ["index", *(f"QPS at {target:.2f}" for target in TARGETS)]

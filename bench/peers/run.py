@@ -7,13 +7,13 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 
-from curve import TARGETS, at_recall, breadths, fastest
+from curve import TARGETS, at_recall, fastest
 from machine import ROOT, features, machine
 from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
 from ratios import OWN, figures, ratio, told
 from report import kind_of, overview, replaced, section
-from sets import CASES, REAL, Set
+from sets import CASES, KS, REAL, Set
 from turns import in_turn, one_round
 from verdicts import builders, verdicts
 
@@ -47,7 +47,7 @@ def main():
     for case in CASES:
         if case.name in options.sets and participants(case, options):
             data = Set(options.data, case, SHORT_POINTS if options.short else None)
-            results["cases"].append(measure(data, options))
+            results["cases"] += measure(data, options)
     stem = RESULTS / ("peers-short" if options.short else "peers")
     stem.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
     stem.with_suffix(".md").write_text(section(results))
@@ -95,6 +95,13 @@ def parse():
         parser.add_argument(
             option, type=some_of(known), default=default, help=f"some of {','.join(known)}"
         )
+    numbers = list(map(str, KS))
+    parser.add_argument(
+        "--k",
+        type=some_of(numbers),
+        default=numbers,
+        help=f"how many results a search has, some of {','.join(numbers)}",
+    )
     parser.add_argument("--rounds", type=int, help=f"of searches, {LEAST_ROUNDS} unless --short")
     parser.add_argument(
         "--builds",
@@ -110,15 +117,17 @@ def parse():
     if not options.data:
         parser.error("name the folder of the sets with --data, or set VECTORD_DATA")
     rounds, builds = (3, 1) if options.short else (LEAST_ROUNDS, LEAST_BUILDS)
+    options.k = [k for k in KS if str(k) in options.k]
     options.rounds = rounds if options.rounds is None else options.rounds
     options.builds = builds if options.builds is None else options.builds
     if min(options.rounds, options.builds, options.build_threads) < 1:
         parser.error("--rounds, --builds and --build-threads are at least 1")
     whole = len(options.peers) == len(PARTICIPANTS) and options.sets == [case.name for case in REAL]
+    whole = whole and options.k == list(KS)
     enough = options.rounds >= LEAST_ROUNDS and options.builds >= LEAST_BUILDS
     if options.publish and (options.short or not whole or not enough):
         least = f"{LEAST_ROUNDS} rounds of searches and {LEAST_BUILDS} of builds"
-        parser.error(f"--publish is for all peers and sets whole, in at least {least}")
+        parser.error(f"--publish is for all peers, sets and k whole, in at least {least}")
     if options.publish and kind_of(features()) is None:
         parser.error("--publish is for a processor with AVX2 or AVX-512")
     return options
@@ -138,22 +147,43 @@ def some_of(known):
 
 
 def measure(data, options):
-    """Everything about one set: builds, then searches, in rounds in which all take turns."""
+    """A case for each k of one set: builds, then searches, in rounds in which all take turns."""
     print(f"{data.case.name}: {data.points:,} points, {data.case.metric}", flush=True)
     left_out = {}
     builds, running = build_all(data, options, left_out)
-    if not running:
-        raise SystemExit(f"no index is left: see {RESULTS}/*.log")
-    rounds = search_all(running, options.rounds)
+    cases = []
+    for k in options.k:
+        climb_all(running, k, left_out)
+        if not running:
+            raise SystemExit(f"no index is left: see {RESULTS}/*.log")
+        rounds = search_all(running, options.rounds)
+        cases.append(told_of(data, k, builds, rounds, dict(left_out)))
     for process in running.values():
         process.end()
-    indexes = {name: {"builds": builds[name], "rounds": rounds[name]} for name in running}
+    return cases
+
+
+def climb_all(running, k, left_out):
+    """Has all search for the k nearest, at breadths of their own."""
+    print(f"  the {k} nearest", flush=True)
+    for name, process in list(running.items()):
+        try:
+            process.set_k(k)
+        except Gone as gone:
+            leave_out(name, gone, left_out)
+            del running[name]
+
+
+def told_of(data, k, builds, rounds, left_out):
+    """What was found of searches for the k nearest."""
+    indexes = {name: {"builds": builds[name], "rounds": rounds[name]} for name in rounds}
     case = {
         "name": data.case.name,
         "metric": data.case.metric,
         "points": data.points,
         "dimension": data.dimension,
         "queries": len(data.queries),
+        "k": k,
         "indexes": {
             name: {**index, **evaluate(index, None if name == OWN else indexes.get(OWN))}
             for name, index in indexes.items()
@@ -179,11 +209,8 @@ def build_all(data, options, left_out):
                 continue
             try:
                 process = build(peer, data, options)
-                if last:
-                    process.breadths = breadths(process.recall)
             except Gone as gone:
-                left_out[peer.name] = str(gone)
-                print(f"  {peer.name} is left out: {gone}", flush=True)
+                leave_out(peer.name, gone, left_out)
                 continue
             builds[peer.name].append(process.facts)
             if peer.name == OWN and OWN in repeated and options.build_threads == 1:
@@ -194,6 +221,11 @@ def build_all(data, options, left_out):
                 process.end()
     # In their usual order again.
     return builds, {name: running[name] for name in builds if name in running}
+
+
+def leave_out(name, gone, left_out):
+    left_out[name] = str(gone)
+    print(f"  {name} is left out: {gone}", flush=True)
 
 
 def participants(case, options):

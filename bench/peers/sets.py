@@ -12,7 +12,10 @@ from machine import ROOT
 
 GROWN_SETS = ROOT / "bench" / "results" / "sets"
 
+# How many results a search has, unless it is told otherwise.
 K = 10
+# All numbers that a search can be told.
+KS = (K, 100)
 
 # Rows of which distances are computed at a time, so that the differences stay in the cache.
 CHUNK_ROWS = 2_000
@@ -50,7 +53,7 @@ CASES = REAL + GROWN
 
 
 class Set:
-    """The vectors of a case, and how far the tenth nearest of each query is."""
+    """The vectors of a case, and how far the nearest of each query are."""
 
     def __init__(self, folder, case, most_points, most_queries=None):
         self.case = case
@@ -72,28 +75,31 @@ class Set:
         return some
 
     def find_answers(self, rows):
-        """Finds how far the last right result of each query is, of these rows."""
-        self.rows, self.wanted = rows, min(K, len(rows))
+        """Finds how far the right results of each query are, of these rows."""
+        self.rows = rows
         self.matches = numpy.zeros(self.points, bool)
         self.matches[rows] = True
-        self.bounds = numpy.array([self.bound(query) for query in self.queries])
+        self.nearest = [self.nearest_to(query) for query in self.queries]
 
-    def bound(self, query):
+    def nearest_to(self, query):
+        """The distances of the right results, in their order."""
         chunks = range(0, len(self.rows), CHUNK_ROWS)
         distances = [self.distances(query, self.rows[at : at + CHUNK_ROWS]) for at in chunks]
-        return numpy.partition(numpy.concatenate(distances), self.wanted - 1)[self.wanted - 1]
+        distances, wanted = numpy.concatenate(distances), min(max(KS), len(self.rows))
+        return numpy.sort(numpy.partition(distances, wanted - 1)[:wanted])
 
     def distances(self, query, rows):
         return DISTANCES[self.case.metric](self.base[rows], query)
 
-    def recall(self, found):
-        """The share of right results. By distance, as any row at the tenth distance is right."""
-        hits = 0
-        for query, bound, rows in zip(self.queries, self.bounds, found):
-            rows = [row for row in set(rows[:K]) if 0 <= row < self.points and self.matches[row]]
+    def recall(self, found, k=K):
+        """The share of right results. By distance, as any row at the k-th distance is right."""
+        hits, wanted = 0, min(k, len(self.rows))
+        for query, nearest, rows in zip(self.queries, self.nearest, found):
+            bound = nearest[wanted - 1]
+            rows = [row for row in set(rows[:k]) if 0 <= row < self.points and self.matches[row]]
             # Sums of other shapes round otherwise, and no shape is the right one.
             hits += int(numpy.sum(self.distances(query, rows) <= bound + 1e-6 * max(bound, 1)))
-        return hits / (self.wanted * len(self.queries))
+        return hits / (wanted * len(self.queries))
 
 
 def floats(path, most_rows=None):

@@ -28,6 +28,16 @@ class CurveTest(TestCase):
         recalls = dict(zip(LADDER, (0.5, 0.8, 0.89, 0.93, 0.96, 0.995, 0.999)))
         self.assertEqual(breadths(recalls.get), list(LADDER[2:6]))
 
+    def test_a_climb_begins_at_the_least_breadth_that_there_is(self):
+        tried = []
+
+        def recall_of(ef):
+            tried.append(ef)
+            return 0.5 if ef < 128 else 0.93 if ef < 160 else 0.995
+
+        self.assertEqual(breadths(recall_of, least=100), [112, 128, 160])
+        self.assertEqual(tried, [100, 112, 128, 160])
+
     def test_one_round_without_a_value_leaves_none(self):
         self.assertIsNone(summary([1.0, None, 3.0]))
         self.assertEqual(summary([3.0, 1.0, 2.0]), {"median": 2.0, "least": 1.0, "most": 3.0})

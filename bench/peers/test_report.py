@@ -7,7 +7,7 @@ from report import aligned, kind_of, overview, replaced
 PAGE = "first\n\n<!-- avx2 -->\n\nold\n\n<!-- end of avx2 -->\n\nlast\n"
 
 
-def case(name, metric="Euclidean", **ratios):
+def case(name, metric="Euclidean", k=10, **ratios):
     """A set in which vectord is that many times as fast at every recall; None is never reached."""
     others = {
         peer: {
@@ -19,7 +19,7 @@ def case(name, metric="Euclidean", **ratios):
         for peer, times in ratios.items()
     }
     own = {"ratios": dict.fromkeys(("0.9", "0.95", "0.99"))}
-    return {"name": name, "metric": metric, "indexes": {"vectord": own, **others}}
+    return {"name": name, "metric": metric, "k": k, "indexes": {"vectord": own, **others}}
 
 
 class ReportTest(TestCase):
@@ -47,6 +47,7 @@ class ReportTest(TestCase):
                 case("a", far=3.0, near=0.5, never=None),
                 case("b", far=2.0),
                 case("c", metric="Hamming", far=9.0),
+                case("a", k=100, far=0.5, near=4.0),
             ],
         }
         title, _, *table = overview(results).splitlines()
@@ -54,10 +55,13 @@ class ReportTest(TestCase):
         cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
         recalls = ("0.90", "0.95", "0.99")
         titles = [f"{name} at {recall}" for name in ("a", "b") for recall in recalls]
-        self.assertEqual(cells[0], ["vectord over", *titles])
+        self.assertEqual(cells[0], ["vectord over, k = 10", *titles])
         near, far = ["0.50 (0.25)"] * 3, ["3.00 (1.50)"] * 3 + ["2.00 (1.00)"] * 3
         self.assertEqual(cells[2:4], [["near", *near, "-", "-", "-"], ["far", *far]])
         self.assertEqual(cells[4], ["never", *["-"] * 6])
+        self.assertEqual(cells[5], [""])
+        self.assertEqual(cells[6], ["vectord over, k = 100", *titles[:3]])
+        self.assertEqual([row[0] for row in cells[8:]], ["far", "near"])
 
     def test_columns_are_as_wide_as_their_widest_cell(self):
         self.assertEqual(

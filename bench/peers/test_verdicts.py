@@ -13,8 +13,8 @@ def index(qps, build=10.0):
     return {"rounds": curves, "builds": [{"build_cpu_seconds": build}]}
 
 
-def judged(case, **indexes):
-    found = verdicts({"name": case, "indexes": indexes})
+def judged(case, k=10, **indexes):
+    found = verdicts({"name": case, "k": k, "indexes": indexes})
     return {(one["ratio to"], one["of"]): one for one in found}
 
 
@@ -29,6 +29,11 @@ class VerdictsTest(TestCase):
     def test_a_ratio_below_its_target_is_missed(self):
         found = judged("minilm", vectord=index([29]), hnswlib=index([10]))
         self.assertFalse(found["hnswlib", "QPS at 0.95"]["met"])
+
+    def test_targets_are_for_the_10_nearest_alone(self):
+        ahead = {"vectord": index([30]), "hnswlib": index([10])}
+        self.assertTrue(judged("minilm", **ahead))
+        self.assertEqual(judged("minilm", k=100, **ahead), {})
 
     def test_a_draw_is_not_ahead(self):
         found = judged("sift-100k", vectord=index([10]), faiss=index([10]))

@@ -9,6 +9,7 @@ from ratios import OWN, figures, ratio
 # Stands for whichever is the fastest of the others, in each round.
 BEST = "the best peer"
 BUILD_CPU = "build CPU"
+JUDGED_K = 10
 # How many times as fast as one thread two are to build.
 TWO_THREADS = 1.5
 
@@ -72,9 +73,11 @@ def builders(case):
 
 
 def verdicts(case):
-    """What a case says of its targets. One whose peer did not run, or that the other index cannot
-    be held against, says so in place of a ratio.
+    """What a case says of its targets, which are all for the JUDGED_K nearest. One whose peer did
+    not run, or that the other index cannot be held against, says so in place of a ratio.
     """
+    if case["k"] != JUDGED_K:
+        return []
     targets = [target for target in TARGETS if target.case == case["name"]]
     found = [verdict(target, case["indexes"]) for target in targets]
     if OWN in builders(case["name"]):

@@ -2,7 +2,7 @@
 EF_CONSTRUCTION`.
 
 It speaks the protocol of the engine's `peer` example: a line of JSON when the base is read, then
-one for each line `build THREADS`, `filter BOUND` or `search EF` that it is given.
+one for each line `build THREADS`, `filter BOUND`, `k N` or `search EF` that it is given.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ import sys
 import time
 from importlib import import_module
 
-from sets import floats, unit
+from sets import K, floats, unit
 
 
 def main():
@@ -31,6 +31,7 @@ def main():
         print(json.dumps(fields), file=replies, flush=True)
 
     reply(parameters=index.parameters)
+    k = K
     for line in sys.stdin:
         command, number = line.split()
         if command == "build":
@@ -40,9 +41,12 @@ def main():
         elif command == "filter":
             index.set_filter(int(number))
             reply()
+        elif command == "k":
+            k = int(number)
+            reply()
         else:
             index.set_ef(int(number))
-            took, rows = timed(lambda: index.search_batch(queries))
+            took, rows = timed(lambda: index.search_batch(queries, k))
             reply(**took, found=rows.tolist(), evaluations=index.evaluations)
 
 

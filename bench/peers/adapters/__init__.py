@@ -4,7 +4,7 @@
     .parameters                                 what it is built with, in words
     .build(base, threads)                       indexes the rows of an f32 array
     .set_ef(ef)                                 the breadth of the searches to come
-    .search_batch(queries)                      rows of the 10 nearest to each query, one thread
+    .search_batch(queries, k)                   rows of the k nearest to each query, one thread
     .evaluations                                distances of the last batch; None if not known
 
 Under Cosine the vectors come at length 1, so that no library spends time on norms.
@@ -12,5 +12,3 @@ Under Cosine the vectors come at length 1, so that no library spends time on nor
 Where a library answers the queries of a batch one after the other, it gets them in one call, which
 takes Python out of the measured time.
 """
-
-K = 10

@@ -2,8 +2,6 @@
 
 import faiss
 
-from . import K
-
 
 class Index:
     def __init__(self, metric, m, ef_construction, storage):
@@ -22,9 +20,9 @@ class Index:
     def set_ef(self, ef):
         self.index.hnsw.efSearch = ef
 
-    def search_batch(self, queries):
+    def search_batch(self, queries, k):
         faiss.cvar.hnsw_stats.reset()
-        _, rows = self.index.search(queries, K)
+        _, rows = self.index.search(queries, k)
         return rows
 
     @property

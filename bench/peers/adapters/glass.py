@@ -2,8 +2,6 @@
 
 import glass
 
-from . import K
-
 
 class Index:
     evaluations = None
@@ -22,6 +20,6 @@ class Index:
     def set_ef(self, ef):
         self.index.set_ef(ef)
 
-    def search_batch(self, queries):
-        rows, _ = self.index.batch_search(queries, K, 1)
-        return rows.reshape(-1, K)
+    def search_batch(self, queries, k):
+        rows, _ = self.index.batch_search(queries, k, 1)
+        return rows.reshape(-1, k)

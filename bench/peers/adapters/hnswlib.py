@@ -2,8 +2,6 @@
 
 import hnswlib
 
-from . import K
-
 
 class Index:
     evaluations = None
@@ -21,6 +19,6 @@ class Index:
     def set_ef(self, ef):
         self.index.set_ef(ef)
 
-    def search_batch(self, queries):
-        rows, _ = self.index.knn_query(queries, k=K, num_threads=1)
+    def search_batch(self, queries, k):
+        rows, _ = self.index.knn_query(queries, k=k, num_threads=1)
         return rows

@@ -12,8 +12,6 @@ from pathlib import Path
 import ngtpy
 import numpy
 
-from . import K
-
 
 class Index:
     evaluations = None
@@ -45,9 +43,9 @@ class Index:
     def set_ef(self, ef):
         self.epsilon = ef / 1_000
 
-    def search_batch(self, queries):
-        rows = numpy.full((len(queries), K), -1)
+    def search_batch(self, queries, k):
+        rows = numpy.full((len(queries), k), -1)
         for row, query in zip(rows, queries):
-            found = self.index.search(query, K, self.epsilon, with_distance=False)
+            found = self.index.search(query, k, self.epsilon, with_distance=False)
             row[: len(found)] = found
         return rows

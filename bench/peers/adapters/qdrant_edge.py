@@ -6,8 +6,6 @@ import numpy
 import qdrant_edge as qdrant
 from filters import FIELD, number
 
-from . import K
-
 # Points in an update.
 BATCH = 1_000
 # Of vectors, in KiB. It is far less than by itself, so that a short run has a graph too.
@@ -52,21 +50,21 @@ class Index:
     def set_filter(self, bound):
         self.bound = bound
 
-    def search_batch(self, queries):
+    def search_batch(self, queries, k):
         # The first pass over the queries alone pays for making them.
-        if self.made_for != (self.ef, self.bound):
-            self.requests = [self.request(query) for query in queries]
-            self.made_for = self.ef, self.bound
-        found = numpy.full((len(queries), K), -1)
+        if self.made_for != (self.ef, self.bound, k):
+            self.requests = [self.request(query, k) for query in queries]
+            self.made_for = self.ef, self.bound, k
+        found = numpy.full((len(queries), k), -1)
         for row, request in zip(found, self.requests):
             points = self.shard.query(request)
             row[: len(points)] = [point.id for point in points]
         return found
 
-    def request(self, query):
+    def request(self, query, k):
         below = qdrant.FieldCondition(FIELD, range=qdrant.RangeFloat(lt=self.bound))
         return qdrant.QueryRequest(
-            limit=K,
+            limit=k,
             query=qdrant.Query.Nearest(query.tolist()),
             filter=qdrant.Filter(must=[below]) if self.bound else None,
             params=qdrant.SearchParams(hnsw_ef=self.ef, acorn=self.acorn),

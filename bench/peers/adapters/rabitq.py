@@ -6,8 +6,6 @@ orders them as their angles do.
 
 import rabitqlib
 
-from . import K
-
 
 class Index:
     evaluations = None
@@ -26,6 +24,6 @@ class Index:
     def set_ef(self, ef):
         self.ef = ef
 
-    def search_batch(self, queries):
-        rows, _ = self.index.search_batch(queries, K, self.ef, num_threads=1)
+    def search_batch(self, queries, k):
+        rows, _ = self.index.search_batch(queries, k, self.ef, num_threads=1)
         return rows

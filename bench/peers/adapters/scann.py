@@ -9,7 +9,7 @@ one by one.
 import numpy
 import scann
 
-from . import K
+from sets import K
 
 
 class Index:
@@ -33,9 +33,9 @@ class Index:
     def set_ef(self, ef):
         self.candidates, self.leaves = ef, -(-ef // 2)
 
-    def search_batch(self, queries):
-        rows = numpy.full((len(queries), K), -1)
+    def search_batch(self, queries, k):
+        rows = numpy.full((len(queries), k), -1)
         for row, query in zip(rows, queries):
-            found, _ = self.index.search(query, K, self.candidates, self.leaves)
+            found, _ = self.index.search(query, k, self.candidates, self.leaves)
             row[: len(found)] = found
         return rows

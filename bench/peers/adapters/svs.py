@@ -7,8 +7,6 @@ HNSW graph, and a window of ef_construction.
 import numpy
 import svs
 
-from . import K
-
 
 class Index:
     evaluations = None
@@ -30,6 +28,6 @@ class Index:
     def set_ef(self, ef):
         self.index.search_window_size = ef
 
-    def search_batch(self, queries):
-        rows, _ = self.index.search(queries, K)
+    def search_batch(self, queries, k):
+        rows, _ = self.index.search(queries, k)
         return rows

@@ -3,8 +3,6 @@
 import numpy
 import usearch.index
 
-from . import K
-
 
 class Index:
     def __init__(self, metric, m, ef_construction, storage):
@@ -25,7 +23,7 @@ class Index:
     def set_ef(self, ef):
         self.index.expansion_search = ef
 
-    def search_batch(self, queries):
-        matches = self.index.search(queries, K, threads=1)
+    def search_batch(self, queries, k):
+        matches = self.index.search(queries, k, threads=1)
         self.evaluations = matches.computed_distances
         return matches.keys

@@ -5,8 +5,6 @@ import json
 import numpy
 import pyvsag
 
-from . import K
-
 
 class Index:
     evaluations = None
@@ -36,5 +34,5 @@ class Index:
     def set_ef(self, ef):
         self.search = json.dumps({"hgraph": {"ef_search": ef}})
 
-    def search_batch(self, queries):
-        return numpy.array([self.index.knn_search(query, K, self.search)[0] for query in queries])
+    def search_batch(self, queries, k):
+        return numpy.array([self.index.knn_search(query, k, self.search)[0] for query in queries])

@@ -9,7 +9,7 @@ use vectord_engine::{
 };
 use vectord_filter::Filter;
 
-use crate::{Result, callback::callback, recall::K, vectors::Vectors};
+use crate::{Result, callback::callback, vectors::Vectors};
 
 /// The points of one upsert.
 const BATCH: usize = 1_000;
@@ -85,16 +85,16 @@ impl Collection {
         Ok(())
     }
 
-    /// Answers one query on another thread.
+    /// Answers one query, with `limit` results, on another thread.
     pub fn search(
         &self,
         vector: &[f32],
-        ef: usize,
+        (ef, limit): (usize, usize),
         filter: Option<&Arc<Filter>>,
     ) -> Result<Vec<Hit>> {
         let asked = Asked {
             vectors: vector.to_vec(),
-            queries: vec![self.query(ef)],
+            queries: vec![self.query((ef, limit))],
             wants: filter.map(want).into_iter().collect(),
             max_bytes: usize::MAX,
         };
@@ -104,17 +104,17 @@ impl Collection {
         Ok(found.hits)
     }
 
-    /// Answers one query on this thread, if the engine does that.
+    /// Answers one query, with `limit` results, on this thread, if the engine does that.
     pub fn search_at_once(
         &self,
         vector: &[f32],
-        ef: usize,
+        (ef, limit): (usize, usize),
         filter: Option<&Arc<Filter>>,
     ) -> Result<Option<Vec<Hit>>> {
         let want = filter.map_or_else(Want::default, want);
         let found = self
             .engine
-            .find(vector, &self.query(ef), &want, usize::MAX)?;
+            .find(vector, &self.query((ef, limit)), &want, usize::MAX)?;
         Ok(found.map(|found| found.hits))
     }
 
@@ -140,10 +140,10 @@ impl Collection {
         self.engine.close()
     }
 
-    fn query(&self, ef: usize) -> Query {
+    fn query(&self, (ef, limit): (usize, usize)) -> Query {
         Query {
             metric: self.metric,
-            limit: K,
+            limit,
             ef,
         }
     }

@@ -14,7 +14,7 @@ use vectord_engine::{
     },
 };
 
-use crate::{fill, recall::K, vectors::Vectors};
+use crate::{fill, vectors::Vectors};
 
 /// More layers than any set here fills.
 const MAX_LAYERS: usize = 16;
@@ -47,10 +47,10 @@ impl<'a> Reference<'a> {
         })
     }
 
-    /// The slots closest to `query`, and how many distances it took to find them.
-    pub fn search(&self, query: &[f32], ef: usize) -> (Vec<u32>, u64) {
+    /// The `k` slots closest to `query`, and how many distances it took to find them.
+    pub fn search(&self, query: &[f32], ef: usize, k: usize) -> (Vec<u32>, u64) {
         EVALUATIONS.set(0);
-        let found = self.hnsw.search(&self.prepared(query), K, ef);
+        let found = self.hnsw.search(&self.prepared(query), k, ef);
         let slots = found.iter().map(|neighbor| neighbor.d_id as u32).collect();
         (slots, EVALUATIONS.get())
     }

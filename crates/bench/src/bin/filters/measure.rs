@@ -9,6 +9,7 @@ use vectord_bench::{
     Result,
     collection::{Collection, row_of},
     cpu,
+    recall::K,
 };
 use vectord_engine::{
     Hit,
@@ -94,8 +95,8 @@ impl<'a> Measurement<'a> {
         self.collection.wait_for_columns();
         for (query, vector) in self.set.queries().enumerate().take(TURN) {
             let filter = &workload.filters[query];
-            self.collection.search(vector, WARM_EF, None)?;
-            self.collection.search(vector, WARM_EF, Some(filter))?;
+            self.collection.search(vector, (WARM_EF, K), None)?;
+            self.collection.search(vector, (WARM_EF, K), Some(filter))?;
         }
         Ok(())
     }
@@ -156,9 +157,9 @@ impl<'a> Measurement<'a> {
             let filter = workload.map(|workload| &workload.filters[query]);
             let start = cpu::seconds();
             let hits = match way {
-                Way::AtOnce => self.collection.search_at_once(vector, ef, filter)?,
+                Way::AtOnce => self.collection.search_at_once(vector, (ef, K), filter)?,
                 Way::Threads => {
-                    let hits = self.collection.search(vector, ef, filter)?;
+                    let hits = self.collection.search(vector, (ef, K), filter)?;
                     thread::sleep(REST);
                     Some(hits)
                 }

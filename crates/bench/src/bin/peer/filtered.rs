@@ -63,11 +63,11 @@ impl Index for Filtered {
     }
 
     /// As the service answers: on this thread, or where the engine declines that, on its own.
-    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, Option<u64>)> {
+    fn search(&mut self, query: &[f32], ef: usize, k: usize) -> Result<(Vec<u32>, Option<u64>)> {
         let (collection, filter) = (self.collection()?, self.filter.as_ref());
-        let hits = match collection.search_at_once(query, ef, filter)? {
+        let hits = match collection.search_at_once(query, (ef, k), filter)? {
             Some(hits) => hits,
-            None => collection.search(query, ef, filter)?,
+            None => collection.search(query, (ef, k), filter)?,
         };
         let rows = hits.iter().map(|hit| row_of(hit.id) as u32);
         Ok((rows.collect(), None))

@@ -12,7 +12,7 @@ pub trait Index {
         Err("this index has no filters".into())
     }
 
-    /// The rows nearest to a query, and how many distances it took to find them, where that is
+    /// The `k` rows nearest to a query, and how many distances it took to find them, where that is
     /// counted.
-    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, Option<u64>)>;
+    fn search(&mut self, query: &[f32], ef: usize, k: usize) -> Result<(Vec<u32>, Option<u64>)>;
 }

@@ -2,8 +2,9 @@
 //! vectord|vectord-filtered|hnsw_rs METRIC BASE QUERIES POINTS M EF_CONSTRUCTION`.
 //!
 //! It reads the first `POINTS` rows of `BASE` and answers with a line of JSON. Then it reads
-//! commands, `build THREADS`, `filter BOUND` and `search EF` (on one thread), and answers each with
-//! a line that has, of the first and the last, the seconds of wall time and of processor time.
+//! commands, `build THREADS`, `filter BOUND`, `k N` (how many results, 10 at first) and `search EF`
+//! (on one thread), and answers each with a line that has, of the first and the last, the seconds
+//! of wall time and of processor time.
 
 mod filtered;
 mod index;
@@ -82,12 +83,12 @@ impl Index for Own {
         Ok(fill(&self.graph, &self.base, 0..self.base.len(), threads)?)
     }
 
-    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, Option<u64>)> {
+    fn search(&mut self, query: &[f32], ef: usize, k: usize) -> Result<(Vec<u32>, Option<u64>)> {
         let measure = Measure::new(self.metric, query);
         let scratch = &mut self.scratch;
         let ranks = self
             .graph
-            .search(&self.base, &measure, ef, K, |_| true, scratch)?;
+            .search(&self.base, &measure, ef, k, |_| true, scratch)?;
         let nearest = scratch.results().iter();
         Ok((nearest.map(|found| found.slot).collect(), Some(ranks)))
     }
@@ -113,8 +114,8 @@ impl Index for Other<'_> {
         Ok(self.reference.fill(0..self.points, threads)?)
     }
 
-    fn search(&mut self, query: &[f32], ef: usize) -> Result<(Vec<u32>, Option<u64>)> {
-        let (slots, distances) = self.reference.search(query, ef);
+    fn search(&mut self, query: &[f32], ef: usize, k: usize) -> Result<(Vec<u32>, Option<u64>)> {
+        let (slots, distances) = self.reference.search(query, ef, k);
         Ok((slots, Some(distances)))
     }
 }
@@ -128,6 +129,7 @@ fn metric_of(name: &str) -> Result<Metric> {
 
 /// Obeys the commands of standard input until it ends.
 fn serve(queries: &Vectors, index: &mut impl Index) -> Result<()> {
+    let mut k = K;
     for line in io::stdin().lines() {
         let line = line?;
         let (start, cpu) = (Instant::now(), cpu::seconds());
@@ -144,12 +146,16 @@ fn serve(queries: &Vectors, index: &mut impl Index) -> Result<()> {
                 index.filter(bound.parse()?)?;
                 println!("{{}}");
             }
+            Some(("k", count)) => {
+                k = count.parse()?;
+                println!("{{}}");
+            }
             Some(("search", ef)) => {
                 let ef = ef.parse()?;
                 let mut found = Vec::with_capacity(queries.len() as usize);
                 let mut evaluations = Some(0);
                 for query in 0..queries.len() {
-                    let (slots, distances) = index.search(queries.vector(query), ef)?;
+                    let (slots, distances) = index.search(queries.vector(query), ef, k)?;
                     found.push(slots);
                     evaluations = evaluations.zip(distances).map(|(sum, one)| sum + one);
                 }
@@ -157,7 +163,11 @@ fn serve(queries: &Vectors, index: &mut impl Index) -> Result<()> {
                 let evaluations = evaluations.map_or("null".into(), |sum: u64| sum.to_string());
                 println!(r#"{{{took}, "found": {found:?}, "evaluations": {evaluations}}}"#);
             }
-            _ => return Err(format!("command {line:?}: expected build, filter or search").into()),
+            _ => {
+                return Err(
+                    format!("command {line:?}: expected build, filter, k or search").into(),
+                );
+            }
         }
     }
     Ok(())

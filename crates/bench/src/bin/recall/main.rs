@@ -80,7 +80,7 @@ fn measure(case: &Case, set: &Set, with_reference: bool) -> Result<usize> {
     for target in case.targets {
         let mut searches = vec![search_graph(&graph, set, metric, target.ef)];
         if let Some(reference) = &reference {
-            searches.push(Box::new(|query| Ok(reference.search(query, target.ef))));
+            searches.push(Box::new(|query| Ok(reference.search(query, target.ef, K))));
         }
         let outcomes = contest::search(set, metric, &bounds, &mut searches)?;
         let hit = meets(target, set, &outcomes[0]);
