@@ -4,6 +4,7 @@ export const BENCHMARKS = {
   scale: { title: 'Searches over the number of points at equal recall', flags: ['--long'] },
   filters: { title: 'Filtered searches', flags: ['--changing'] },
   'filter-peers': { title: 'Filtered searches beside Qdrant Edge', flags: [] },
+  neighbours: { title: 'Searches beside a program that streams through memory', flags: [] },
   'filter-servers': { title: 'Filtered searches beside other servers', flags: [] },
   engine: { title: 'A search through the engine beside a walk of the bare graph', flags: [] },
   loops: { title: 'A second event loop', flags: [] },

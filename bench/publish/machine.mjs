@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 
 const CPU_INFO = '/proc/cpuinfo';
-const FEATURES = ['avx2', 'avx512f', 'avx512_vnni', 'asimd', 'asimddp'];
+const FEATURES = ['avx2', 'fma', 'avx_vnni', 'avx512f', 'avx512bw', 'avx512_vnni'];
+FEATURES.push('avx512_vpopcntdq', 'avx512_bf16', 'avx512_fp16', 'asimd', 'asimddp');
 
 /** The machine and what runs on it, by name. */
 export function machine() {
