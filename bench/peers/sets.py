@@ -9,8 +9,9 @@ import numpy
 
 from grow import grown
 from machine import ROOT
+from texts import made
 
-GROWN_SETS = ROOT / "bench" / "results" / "sets"
+MADE_SETS = ROOT / "bench" / "results" / "sets"
 
 # How many results a search has, unless it is told otherwise.
 K = 10
@@ -27,11 +28,13 @@ class Case:
 
     name: str
     metric: str
-    base: str
-    queries: str
+    base: str = ""
+    queries: str = ""
     most_points: Optional[int] = None
     # The points that the set is grown to, with `grow`.
     grown_to: Optional[int] = None
+    # The name of a set that `texts` makes, in place of the files.
+    texts: Optional[str] = None
 
 
 SIFT = "sift_base.u8.npy", "sift_query.u8.npy"
@@ -49,7 +52,12 @@ GROWN = [
     Case("minilm-100k", "Cosine", *MINILM, grown_to=100_000),
     Case("minilm-1m", "Cosine", *MINILM, grown_to=1_000_000),
 ]
-CASES = REAL + GROWN
+# Made of texts by a model, which takes minutes.
+ENCODED = [
+    Case("minilm-use", "Cosine", texts="joined"),
+    Case("use-names", "Cosine", texts="names"),
+]
+CASES = REAL + GROWN + ENCODED
 
 
 class Set:
@@ -58,8 +66,10 @@ class Set:
     def __init__(self, folder, case, most_points, most_queries=None):
         self.case = case
         self.base_file, self.query_file = Path(folder) / case.base, Path(folder) / case.queries
+        if case.texts is not None:
+            self.base_file, self.query_file = made(case.texts, folder, MADE_SETS)
         if case.grown_to is not None:
-            self.base_file = grown(self.base_file, case.grown_to, GROWN_SETS)
+            self.base_file = grown(self.base_file, case.grown_to, MADE_SETS)
         limits = [limit for limit in (case.most_points, most_points) if limit]
         self.base = floats(self.base_file, min(limits, default=None))
         self.queries = floats(self.query_file, most_queries)
