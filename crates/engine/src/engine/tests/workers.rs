@@ -301,6 +301,7 @@ fn jobs_that_cannot_be_left_give_way_to_others_however_many_they_are() {
         assert_eq!(workers.jobs().0, 0);
         // Those that are not needed any more end by themselves.
         wait_until(|| workers.shared.live_threads() <= threads);
+        workers.stop();
     }
 }
 
@@ -335,6 +336,7 @@ fn only_so_many_jobs_that_give_way_have_begun_and_others_are_done_beside_them() 
     for _ in &all {
         ended.recv_timeout(PATIENCE).unwrap().1.unwrap();
     }
+    workers.stop();
 }
 
 #[test]
