@@ -1,11 +1,12 @@
 // The services, as clients see them: searches and inserts over gRPC, and starts.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServer } from '../../examples/demo/server.mjs';
 import { fill } from '../requests/fill.mjs';
+import { readStat } from '../requests/processor.mjs';
 import { openInterface } from '../writes/interfaces.mjs';
 import { untilLinked } from '../writes/linking.mjs';
 
@@ -89,10 +90,7 @@ export async function measureServices(builds, set, inTurns) {
   }
 }
 
-/** The processor time of a process since its start, of threads that have ended too. */
+/** The processor time of a process since its start. */
 function processorMs(pid) {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // utime and stime, the 14th and 15th field of the line; the second is in parentheses.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return TICK_MS * (Number(fields[11]) + Number(fields[12]));
+  return TICK_MS * readStat(`/proc/${pid}/stat`).ticks;
 }

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readStat } from '../requests/processor.mjs';
 
 const LOOK_INTERVAL_MS = 20;
 /** Linking has ended when its threads have used no processor time for so long. */
@@ -26,11 +27,8 @@ function linkingTicks(pid) {
   const folder = `/proc/${pid}/task`;
   let ticks = 0;
   for (const thread of readdirSync(folder)) {
-    const stat = readFileSync(`${folder}/${thread}/stat`, 'utf8');
-    const [, name, rest] = /^\d+ \((.*)\) (.*)$/s.exec(stat);
-    // utime and stime, the 14th and 15th field of the line.
-    const fields = rest.split(' ');
-    if (name.startsWith('link-')) ticks += Number(fields[11]) + Number(fields[12]);
+    const stat = readStat(`${folder}/${thread}/stat`);
+    if (stat.name.startsWith('link-')) ticks += stat.ticks;
   }
   return ticks;
 }
