@@ -95,8 +95,9 @@ export interface BulkOptions {
  *
  * A call that failed with an error that is `retryable` is repeated for a while (`retries`): reads,
  * upserts and updates always, deletes only if the service itself has refused them (OVERLOADED,
- * UNAVAILABLE) or nothing was sent, since a point may have come back meanwhile. The counts of a call that was repeated are
- * those of its last try: what an earlier one had stored without an answer counts as replaced, or as kept.
+ * UNAVAILABLE) or nothing was sent: else a point that has come back meanwhile would be deleted. The
+ * counts of a call that was repeated are those of its last try: what an earlier one had stored without an
+ * answer counts as replaced, or as kept.
  * A repeat may undo what another client has written between two tries; `retries: 0` excludes that.
  */
 export interface Client {

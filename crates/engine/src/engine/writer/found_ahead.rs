@@ -10,7 +10,7 @@ use vectord_filter::Filter;
 
 use crate::{engine::budget::Reservation, index::Matches, sync::lock};
 
-/// At most so many are kept, the newest.
+/// The greatest number of results that are kept. The oldest makes room for a new one.
 const MOST: usize = 16;
 
 /// A message that has not come after this time never will: its node has ended, or was refused.
