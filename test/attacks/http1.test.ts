@@ -118,22 +118,35 @@ underAttack('clients that are slow, or many', [
     mayDelay: true,
     async strike(target) {
       const { http, grpc, keys } = target.server;
-      const overHttp = await open(target);
-      const overGrpc = new Connection(grpc);
-      const call = async (): Promise<void> => {
-        const before = overHttp.received.length;
-        await overHttp.send(
-          `GET /v1/info HTTP/1.1\r\nHost: x\r\napi-key: ${keys.readonly}\r\n\r\n`,
-        );
-        const isAnswered = (): boolean =>
-          overHttp.received.slice(before).startsWith('HTTP/1.1 200');
-        expect(await target.until(() => isAnswered() || overHttp.isClosed)).toBe(true);
-        expect(overHttp.isClosed).toBe(false);
+      const isAnsweredOverHttp = async (client: RawConnection): Promise<boolean> => {
+        const before = client.received.length;
+        await client.send(`GET /v1/info HTTP/1.1\r\nHost: x\r\napi-key: ${keys.readonly}\r\n\r\n`);
+        const isAnswered = (): boolean => client.received.slice(before).startsWith('HTTP/1.1 200');
+        return (await target.until(() => isAnswered() || client.isClosed)) && !client.isClosed;
+      };
+      const isAnsweredOverGrpc = async (client: Connection): Promise<boolean> => {
         const message = framed(target.searchMessage);
         const headers = { authorization: keys.readonly };
-        expect(await overGrpc.call('SearchPoints', headers, message)).toBe(grpcStatus.OK);
+        return (await client.call('SearchPoints', headers, message)) === grpcStatus.OK;
       };
-      await call();
+      // Until its first call a client is one of many without a key, whose places others may take: those
+      // of the strike before are still there.
+      let overHttp = await open(target);
+      const servedOverHttp = target.until(async () => {
+        if (await isAnsweredOverHttp(overHttp)) return true;
+        overHttp = await open(target);
+        return false;
+      });
+      expect(await servedOverHttp).toBe(true);
+      let overGrpc = new Connection(grpc);
+      const servedOverGrpc = target.until(async () => {
+        const { closed, destroyed } = overGrpc.session;
+        if (!closed && !destroyed && (await isAnsweredOverGrpc(overGrpc))) return true;
+        overGrpc.close();
+        overGrpc = new Connection(grpc);
+        return false;
+      });
+      expect(await servedOverGrpc).toBe(true);
       const silent: RawConnection[] = [];
       for (const address of [http, grpc]) silent.push(...(await openAll(address, 300)));
       // Longer than a connection without a key may idle; in each look of the service all are taken.
@@ -141,7 +154,8 @@ underAttack('clients that are slow, or many', [
         await sleep(100);
         for (const address of [http, grpc]) silent.push(...(await openAll(address, 5)));
       }
-      await call();
+      expect(await isAnsweredOverHttp(overHttp)).toBe(true);
+      expect(await isAnsweredOverGrpc(overGrpc)).toBe(true);
       overGrpc.close();
       await endAll([...silent, overHttp]);
     },
