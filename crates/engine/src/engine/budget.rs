@@ -65,10 +65,21 @@ impl Budget {
             )));
         }
         *used.of(bytes) += bytes;
-        Ok(Reservation {
+        Ok(self.reservation(bytes))
+    }
+
+    /// Takes `bytes` whatever others hold, for what must be done before anything else can be. The
+    /// caller bounds how much of it there is.
+    pub fn take(self: &Arc<Self>, bytes: usize) -> Reservation {
+        *lock(&self.used).of(bytes) += bytes;
+        self.reservation(bytes)
+    }
+
+    fn reservation(self: &Arc<Self>, bytes: usize) -> Reservation {
+        Reservation {
             budget: Arc::clone(self),
             bytes,
-        })
+        }
     }
 }
 

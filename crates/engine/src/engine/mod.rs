@@ -313,15 +313,21 @@ impl Engine {
     /// Finds the points that pass a filter before a message deletes them, so that the message holds
     /// the writer no longer than it takes to look at what is written meanwhile. `done` is called,
     /// maybe on another thread, once they are found. Refused with [`Error::InvalidArgument`] where
-    /// points are written faster than the filter is asked about them: a writer must not do that.
+    /// points are written faster than the filter is asked about them: a writer must not do that; and with
+    /// [`Error::Overloaded`] where too many deletes by filter are under way.
     pub fn find_to_delete(&self, filter: Arc<Filter>, done: Done<()>) {
-        let (writer, of_delete) = (Arc::clone(&self.writer), Arc::clone(&filter));
+        let place = match self.writer.find_ahead() {
+            Ok(place) => place,
+            Err(error) => return done(Err(error)),
+        };
+        let of_delete = Arc::clone(&filter);
         let keep = move |found: Result<(Matches, Reservation)>| {
-            done(found.and_then(|(found, memory)| {
+            done(found.and_then(|(found, mut memory)| {
                 if found.falls_behind() {
                     return Err(falls_behind());
                 }
-                writer.keep_found(of_delete, found, memory);
+                memory.set(found.bytes());
+                place.keep(of_delete, found, memory);
                 Ok(())
             }));
         };
@@ -361,8 +367,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: the message is not the next one, this version cannot decode it, or
-    /// the folder holds points that were not written by a stream. [`Error::Overloaded`]: too many
-    /// requests wait; the caller applies the message again. Any other: this replica cannot go on.
+    /// the folder holds points that were not written by a stream. [`Error::Overloaded`]: the system
+    /// has no memory; the caller applies the message again. Any other: this replica cannot go on.
     pub fn apply(&self, bytes: &[u8], sequence: u64, done: Done<Outcome>) {
         self.writer
             .apply(bytes, sequence, self.index.dimension(), done);

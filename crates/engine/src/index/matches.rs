@@ -86,6 +86,12 @@ impl Matches {
         })
     }
 
+    /// Their number.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
     /// The bytes of memory that they take.
     #[must_use]
     pub fn bytes(&self) -> usize {

@@ -16,7 +16,7 @@ use vectord_filter::{Condition, Expression, Filter, Test, Value};
 
 use super::workers::{Endless, wait_until};
 use crate::{
-    Engine, Options, Params, Result,
+    Engine, Error, Options, Params, Result,
     engine::{
         workers::{Job, Turn, queue::MAX_JOBS},
         writer::{Batch, Done, Existing, Outcome, Update, message::Message},
@@ -286,7 +286,7 @@ fn the_points_that_a_delete_has_found_are_the_memory_that_it_holds_and_never_its
         let held_writer = hold_writer(&engine);
         let filter = Arc::new(Filter::new(is_one()));
         let deleted = begin(|done| engine.delete_matching(filter, done));
-        let bytes = others + 256 + found as usize * 24;
+        let bytes = others + 256 + found as usize * (24 + 256);
         wait_until(|| engine.budget.usage().0 == bytes || !is_waiting(&deleted));
         drop(held_writer);
         let deleted = deleted.recv_timeout(PATIENCE).unwrap().unwrap();
@@ -305,7 +305,8 @@ fn what_is_found_ahead_of_a_message_is_given_to_it_or_back() {
     answer(|done| engine.apply(&stored, 1, done));
     // A search gives back what it takes itself behind its answer.
     let usage = || engine.budget.usage().0;
-    let held = 256 + 3 * 24;
+    let held = 3 * 24;
+    let applied = 256 + 3 * (24 + 256);
 
     // Two deletes with equal filters: each takes what was found for one of them.
     for _ in 0..2 {
@@ -320,9 +321,9 @@ fn what_is_found_ahead_of_a_message_is_given_to_it_or_back() {
     let delete_others = Message::DeleteMatching(&other).encode();
     let held_writer = hold_writer(&engine);
     let first = begin(|done| engine.apply(&delete, 3, done));
-    wait_until(|| usage() == 2 * held);
+    wait_until(|| usage() == held + applied);
     let others = begin(|done| engine.apply(&delete_others, 4, done));
-    wait_until(|| usage() == 2 * held + 256);
+    wait_until(|| usage() == held + applied + 256);
     drop(held_writer);
     let deleted = |answer: Receiver<Result<Outcome>>| answer.recv_timeout(PATIENCE).unwrap();
     assert_eq!(deleted(first).unwrap().deleted, 3);
@@ -335,11 +336,45 @@ fn what_is_found_ahead_of_a_message_is_given_to_it_or_back() {
     wait_until(|| usage() == held);
     engine.writer.forget_found(Instant::now() + PATIENCE);
     wait_until(|| usage() == 0);
-    // What is kept for messages that do not come is bounded.
-    for _ in 0..20 {
-        answer(|done| engine.find_to_delete(Arc::new(Filter::new(is_one())), done));
+}
+
+#[test]
+fn a_delete_beyond_those_that_are_found_ahead_is_refused_and_none_of_them_dropped() {
+    let folder = new_folder();
+    let engine = open_with(&folder, 1 << 20);
+    let stored = batch(&[1], |number| number);
+    let stored = Message::Store(&stored, Existing::Replace).encode();
+    answer(|done| engine.apply(&stored, 1, done));
+    let find = || {
+        let found = begin(|done| engine.find_to_delete(Arc::new(Filter::new(is_one())), done));
+        found.recv_timeout(PATIENCE).unwrap()
+    };
+    for _ in 0..16 {
+        find().unwrap();
     }
-    wait_until(|| usage() == 16 * 256);
+    let refused = find().unwrap_err();
+    assert!(matches!(refused, Error::Overloaded(_)), "{refused}");
+    wait_until(|| engine.budget.usage().0 == 16 * 24);
+    let delete = Message::DeleteMatching(&is_one()).encode();
+    assert_eq!(answer(|done| engine.apply(&delete, 2, done)).deleted, 1);
+    find().unwrap();
+    assert!(find().is_err());
+}
+
+#[test]
+fn a_message_is_applied_whatever_memory_others_hold() {
+    let folder = new_folder();
+    let engine = open_with(&folder, 1 << 20);
+    let numbers: Vec<u32> = (0..2_000).collect();
+    let stored = batch(&numbers, |number| u32::from(number > 0));
+    let stored = Message::Store(&stored, Existing::Replace).encode();
+    assert!(stored.len() > 64 << 10, "a small one has room of its own");
+    let reads: Vec<_> = (0..)
+        .map_while(|_| engine.budget.reserve(70_000).ok())
+        .collect();
+    assert!(!reads.is_empty());
+    answer(|done| engine.apply(&stored, 1, done));
+    assert_eq!(engine.index.live(), 2_000);
 }
 
 #[test]

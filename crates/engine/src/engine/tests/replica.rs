@@ -382,7 +382,10 @@ impl<'s> Replica<'s> {
                 let filter = Arc::new(Filter::new(has_number(*k)));
                 let found = Matches::find(&self.index, &filter, &|| true).unwrap();
                 let memory = Budget::new(0).reserve(0).unwrap();
-                self.writer.keep_found(filter, found, memory);
+                // Without a place it would be refused.
+                if let Ok(place) = self.writer.find_ahead() {
+                    place.keep(filter, found, memory);
+                }
             }
             // On a full disk it would wait behind the others.
             Event::Again if self.confirmed > 0 && !self.is_full => {

@@ -8,9 +8,10 @@ use std::{
 
 use vectord_filter::Filter;
 
-use crate::{engine::budget::Reservation, index::Matches, sync::lock};
+use crate::{Error, Result, engine::budget::Reservation, index::Matches, sync::lock};
 
-/// The greatest number of results that are kept. The oldest makes room for a new one.
+/// The greatest number of results that are kept or looked for. No further one makes an older one be
+/// dropped, for which the writer would look while all other writes wait.
 const MOST: usize = 16;
 
 /// A message that has not come after this time never will: its node has ended, or was refused.
@@ -20,9 +21,19 @@ const KEPT_FOR: Duration = Duration::from_mins(1);
 /// points found by the writer, with the same outcome.
 #[derive(Default)]
 pub struct FoundAhead {
-    /// The oldest first.
-    kept: Mutex<Vec<Kept>>,
+    results: Mutex<Results>,
 }
+
+#[derive(Default)]
+struct Results {
+    /// The oldest first.
+    kept: Vec<Kept>,
+    /// The number of those that are looked for.
+    awaited: usize,
+}
+
+/// The place of a result that is looked for.
+pub struct Place(Arc<FoundAhead>);
 
 struct Kept {
     filter: Arc<Filter>,
@@ -32,23 +43,24 @@ struct Kept {
 }
 
 impl FoundAhead {
-    /// Keeps what was found, and the memory that it takes.
-    pub fn keep(&self, filter: Arc<Filter>, found: Matches, memory: Reservation) {
-        let mut kept = lock(&self.kept);
-        if kept.len() == MOST {
-            kept.remove(0);
+    /// Takes the place of a result that is to be looked for.
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`]: there is none.
+    pub fn begin(self: &Arc<Self>) -> Result<Place> {
+        let mut results = lock(&self.results);
+        if results.kept.len() + results.awaited >= MOST {
+            return Err(Error::Overloaded(format!(
+                "{MOST} deletes by filter are under way in this replica; try again"
+            )));
         }
-        kept.push(Kept {
-            filter,
-            found,
-            memory,
-            at: Instant::now(),
-        });
+        results.awaited += 1;
+        Ok(Place(Arc::clone(self)))
     }
 
     /// Takes what was found last with this filter.
     pub fn take(&self, filter: &Filter) -> Option<(Matches, Reservation)> {
-        let mut kept = lock(&self.kept);
+        let kept = &mut lock(&self.results).kept;
         let at = kept.iter().rposition(|kept| *kept.filter == *filter)?;
         let Kept { found, memory, .. } = kept.remove(at);
         Some((found, memory))
@@ -56,6 +68,25 @@ impl FoundAhead {
 
     /// Gives back what is too old by `now`.
     pub fn forget(&self, now: Instant) {
-        lock(&self.kept).retain(|kept| now.saturating_duration_since(kept.at) < KEPT_FOR);
+        let is_young = |kept: &Kept| now.saturating_duration_since(kept.at) < KEPT_FOR;
+        lock(&self.results).kept.retain(is_young);
+    }
+}
+
+impl Place {
+    /// Keeps what was found, and the memory that it takes.
+    pub fn keep(self, filter: Arc<Filter>, found: Matches, memory: Reservation) {
+        lock(&self.0.results).kept.push(Kept {
+            filter,
+            found,
+            memory,
+            at: Instant::now(),
+        });
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        lock(&self.0.results).awaited -= 1;
     }
 }

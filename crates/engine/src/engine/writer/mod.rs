@@ -51,7 +51,7 @@ pub struct Writer {
     status: Arc<StoreStatus>,
     thread: Mutex<Option<JoinHandle<()>>>,
     budget: Arc<Budget>,
-    found_ahead: FoundAhead,
+    found_ahead: Arc<FoundAhead>,
 }
 
 impl Writer {
@@ -73,7 +73,7 @@ impl Writer {
             status,
             thread: Mutex::new(Some(thread)),
             budget,
-            found_ahead: FoundAhead::default(),
+            found_ahead: Arc::default(),
         })
     }
 
@@ -120,11 +120,13 @@ impl Writer {
         self.change(Change::DeleteAll(expected), drop, done);
     }
 
-    /// Keeps the points that a search has found with a filter, and the `memory` of that search, until
-    /// the message comes that deletes them.
-    pub fn keep_found(&self, filter: Arc<Filter>, found: Matches, mut memory: Reservation) {
-        memory.set(REQUEST_BYTES + found.bytes());
-        self.found_ahead.keep(filter, found, memory);
+    /// A place for the points that a search finds with a filter, which keeps them until the message
+    /// comes that deletes them.
+    ///
+    /// # Errors
+    /// [`Error::Overloaded`]: too many are found or looked for already.
+    pub fn find_ahead(&self) -> Result<found_ahead::Place> {
+        self.found_ahead.begin()
     }
 
     /// Gives back what was found for messages that have not come in time by `now`.
@@ -134,38 +136,29 @@ impl Writer {
 
     /// Enqueues a message of the stream; `done` is called once it is durable and visible.
     pub fn apply(&self, bytes: &[u8], sequence: u64, dimension: usize, done: Done<Outcome>) {
-        let change = match message::decode(bytes, dimension) {
+        let mut change = match message::decode(bytes, dimension) {
             Ok(change) => change,
             Err(error) => return done(Err(error)),
         };
         let crc = crc32fast::hash(bytes);
         let message = Some(MessageId { sequence, crc });
-        if let Change::DeleteMatching(filter, _) = &change
-            && let Some((found, memory)) = self.found_ahead.take(filter)
+        // All messages behind it wait for this one, so that no read may hold the memory that it takes.
+        let mut memory = self.budget.take(0);
+        if let Change::DeleteMatching(filter, found) = &mut change
+            && let Some((kept, held)) = self.found_ahead.take(filter)
         {
-            let change = Change::DeleteMatching(Arc::clone(filter), found);
-            return self.send_change(change, message, memory, waiting(identity, done));
+            (*found, memory) = (kept, held);
         }
-        self.enqueue(change, message, identity, done);
+        memory.set(REQUEST_BYTES + change.bytes());
+        self.send_change(change, message, memory, waiting(identity, done));
     }
 
-    /// Enqueues a change that the store orders itself.
+    /// Enqueues a change that the store orders itself; `done` is called with what `take` takes of its
+    /// outcome. It is refused with [`Error::Overloaded`] if too many bytes wait already.
     fn change<T: 'static>(&self, change: Change, take: fn(Outcome) -> T, done: Done<T>) {
-        self.enqueue(change, None, take, done);
-    }
-
-    /// Enqueues a change; `done` is called with what `take` takes of its outcome. It is refused with
-    /// [`Error::Overloaded`] if too many bytes wait already.
-    fn enqueue<T: 'static>(
-        &self,
-        change: Change,
-        message: Option<MessageId>,
-        take: fn(Outcome) -> T,
-        done: Done<T>,
-    ) {
         let done = waiting(take, done);
         match self.budget.reserve(REQUEST_BYTES + change.bytes()) {
-            Ok(memory) => self.send_change(change, message, memory, done),
+            Ok(memory) => self.send_change(change, None, memory, done),
             Err(error) => done.answer(Err(error)),
         }
     }

@@ -201,8 +201,11 @@ impl ChangeRequest {
     }
 }
 
+/// What the plan of a delete, its record and its place in the group of the log take.
+const DELETE_BYTES: usize = 256;
+
 impl Change {
-    /// The bytes of its vectors, payloads and ids.
+    /// The bytes of its vectors, payloads and ids, and of what a delete of many points makes of them.
     pub fn bytes(&self) -> usize {
         match self {
             Change::Store(batch, _) => batch.bytes(),
@@ -214,7 +217,7 @@ impl Change {
                 updates.iter().map(payload).sum()
             }
             Change::Delete(ids) => size_of_val(&ids[..]),
-            Change::DeleteMatching(_, found) => found.bytes(),
+            Change::DeleteMatching(_, found) => found.bytes() + found.len() * DELETE_BYTES,
             Change::DeleteAll(_) => 0,
         }
     }
