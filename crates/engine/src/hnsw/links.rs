@@ -8,10 +8,10 @@ use crate::{
     sync::{
         Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{
-            AtomicU8, AtomicU32,
+            AtomicU8, AtomicU32, AtomicU64,
             Ordering::{Acquire, Relaxed, Release},
         },
-        table::Table,
+        table::{Table, bit_of},
     },
     vectors::kernels,
 };
@@ -100,6 +100,9 @@ pub(super) struct Links {
     /// By slot, two links. The first leads to the next point of its chain of duplicates. The second
     /// leads from the first point of a chain to the last, and from all others to the first point.
     duplicates: Table<AtomicU32>,
+    /// A bit for each slot: whether it may have a next duplicate. Nearly all have none, and walks ask
+    /// for each point that they take: the bits of 512 points lie in one cache line.
+    chained: Table<AtomicU64>,
     /// By slot, its state: 0 before its insertion begins, [`BUSY`] until it is finished, then 1 +
     /// its highest layer, with the flags [`DUPLICATE`] and [`LEAVING`].
     levels: Table<AtomicU8>,
@@ -134,6 +137,7 @@ impl Links {
             upper_used: AtomicU32::new(1),
             upper_first: Table::new(1),
             duplicates: Table::sparse(2),
+            chained: Table::new(1),
             levels: Table::new(1),
             stripes: (0..STRIPES).map(|_| Mutex::new(())).collect(),
             tree: RwLock::new(()),
@@ -151,7 +155,7 @@ impl Links {
     /// Reserves rows in layer 0 for the slots below `slots` at once, which is faster than one by one.
     pub fn reserve_slots(&self, slots: usize) -> Result<()> {
         self.levels.ensure(slots)?;
-        self.duplicates.ensure(slots)?;
+        self.reserve_duplicates(slots)?;
         self.ground.ensure(slots)
     }
 
@@ -159,7 +163,7 @@ impl Links {
     /// this.
     pub fn reserve(&self, slot: u32, level: u8) -> Result<()> {
         let slots = slot as usize + 1;
-        self.duplicates.ensure(slots)?;
+        self.reserve_duplicates(slots)?;
         self.ground.ensure(slots)?;
         if level > 0 {
             self.upper_first.ensure(slots)?;
@@ -173,6 +177,11 @@ impl Links {
         Ok(())
     }
 
+    fn reserve_duplicates(&self, slots: usize) -> Result<()> {
+        self.duplicates.ensure(slots)?;
+        self.chained.ensure(slots.div_ceil(u64::BITS as usize))
+    }
+
     /// The number of slots that have rows. All links lead to slots below it.
     pub fn capacity(&self) -> usize {
         self.ground.capacity()
@@ -182,6 +191,7 @@ impl Links {
     pub fn bytes(&self, slots: usize) -> usize {
         self.ground.bytes_of(slots)
             + self.levels.bytes_of(slots)
+            + self.chained.bytes_of(slots.div_ceil(u64::BITS as usize))
             + self.upper_first.bytes_of(slots)
             + self.upper.bytes_of(self.upper_used.load(Relaxed) as usize)
     }
@@ -247,9 +257,28 @@ impl Links {
     /// the first point of the chain.
     #[inline]
     pub fn duplicates(&self, slot: u32) -> impl Iterator<Item = u32> {
-        let next =
-            |slot: u32| Link::load(&self.duplicates.row(slot)[NEXT_DUPLICATE]).map(Link::slot);
+        let next = |slot| {
+            let is_chained = self.has_duplicates(slot);
+            let row = is_chained.then(|| self.duplicates.row(slot))?;
+            Link::load(&row[NEXT_DUPLICATE]).map(Link::slot)
+        };
         std::iter::successors(next(slot), move |&duplicate| next(duplicate))
+    }
+
+    /// Stores the link from a point to the next of its chain.
+    fn chain(&self, slot: u32, next: Link) {
+        next.store(&self.duplicates.row(slot)[NEXT_DUPLICATE]);
+        let (word, bit) = bit_of(slot);
+        self.chained.get(word).fetch_or(bit, Release);
+    }
+
+    /// Ends the chain at a point.
+    fn end_chain(&self, slot: u32) {
+        if self.has_duplicates(slot) {
+            let (word, bit) = bit_of(slot);
+            self.chained.get(word).fetch_and(!bit, Release);
+            Link::erase(&self.duplicates.row(slot)[NEXT_DUPLICATE]);
+        }
     }
 
     /// Appends `duplicate` to the chain of `first` if `first` is eligible, which is decided under
@@ -265,10 +294,9 @@ impl Links {
             return false;
         }
         Link::new(first).store(&self.duplicates.row(duplicate)[FIRST_DUPLICATE]);
-        let row = self.duplicates.row(first);
         let last = self.last_duplicate(first).unwrap_or(first);
-        Link::new(duplicate).store(&self.duplicates.row(last)[NEXT_DUPLICATE]);
-        Link::new(duplicate).store(&row[LAST_DUPLICATE]);
+        self.chain(last, Link::new(duplicate));
+        Link::new(duplicate).store(&self.duplicates.row(first)[LAST_DUPLICATE]);
         true
     }
 
@@ -291,12 +319,12 @@ impl Links {
             if !self.is_leaving(duplicate) {
                 let next = &self.duplicates.row(last)[NEXT_DUPLICATE];
                 if Link::load(next) != Some(Link::new(duplicate)) {
-                    Link::new(duplicate).store(next);
+                    self.chain(last, Link::new(duplicate));
                 }
                 last = duplicate;
             }
         }
-        Link::erase(&self.duplicates.row(last)[NEXT_DUPLICATE]);
+        self.end_chain(last);
         let end = &self.duplicates.row(first)[LAST_DUPLICATE];
         if last == first {
             Link::erase(end);
@@ -306,10 +334,11 @@ impl Links {
         last != first
     }
 
-    /// Whether a point has duplicates.
+    /// Whether a point has duplicates: whether another follows it in its chain.
     #[inline]
-    pub fn has_duplicates(&self, first: u32) -> bool {
-        Link::load(&self.duplicates.row(first)[NEXT_DUPLICATE]).is_some()
+    pub fn has_duplicates(&self, slot: u32) -> bool {
+        let (word, bit) = bit_of(slot);
+        self.chained.get(word).load(Acquire) & bit != 0
     }
 
     /// Takes the lock of a point, which writers of its links hold. No thread takes two such locks
@@ -387,8 +416,10 @@ impl Links {
 
     /// Stores the two links from a snapshot for the chain of a point.
     pub fn set_duplicate_words(&self, slot: u32, words: [u32; 2]) {
-        for (place, word) in self.duplicates.row(slot).iter().zip(words) {
-            place.store(word, Release);
+        let [next, other] = words;
+        self.duplicates.row(slot)[LAST_DUPLICATE].store(other, Release);
+        if next != 0 {
+            self.chain(slot, Link(next));
         }
     }
 
@@ -419,6 +450,7 @@ impl Links {
         for layer in 0..=self.level(slot).unwrap_or(0) {
             self.row(slot, layer).iter().for_each(Link::erase);
         }
+        self.end_chain(slot);
         // A row that was never written takes no memory, so no zeros are written to it.
         let duplicates = self.duplicates.row(slot).iter();
         duplicates
