@@ -8,6 +8,13 @@ pub use mapped::Memory;
 #[cfg(feature = "shuttle")]
 pub use modelled::Memory;
 
+/// The common size of a huge page. It is small under the model checker, so that tables grow.
+pub const HUGE_PAGE_BYTES: usize = if cfg!(feature = "shuttle") {
+    1
+} else {
+    2 << 20
+};
+
 #[cfg(not(feature = "shuttle"))]
 mod mapped {
     use std::{marker::PhantomData, ops::Range};
@@ -15,15 +22,15 @@ mod mapped {
     use bytemuck::Zeroable;
     use memmap2::{MmapMut, MmapRaw};
 
-    /// The common size of a huge page.
-    const HUGE_PAGE_BYTES: usize = 2 << 20;
+    use super::HUGE_PAGE_BYTES;
 
     /// Memory for a number of values, mapped and zeroed: the system provides each page when it is
     /// first written. Values are never dropped.
     pub struct Memory<T> {
         mapped: MmapRaw,
-        /// The offset in bytes up to which the system was advised to use huge pages. It begins at
-        /// the first boundary of a huge page; the pages before that stay small.
+        /// The offset in bytes of the first value: a boundary of a huge page.
+        offset: usize,
+        /// The bytes of values for which the system was advised to use huge pages.
         advised: usize,
         values: PhantomData<T>,
     }
@@ -32,38 +39,35 @@ mod mapped {
         /// Maps memory for `length` values. None if the system refuses, or if the size overflows.
         pub fn zeroed(length: usize) -> Option<Self> {
             const { assert!(align_of::<T>() <= 4096, "a mapping is aligned to a page") };
-            let mut bytes = length.checked_mul(size_of::<T>())?;
-            if bytes >= HUGE_PAGE_BYTES {
-                // Linux aligns a mapping to huge pages only if its length is a multiple of them.
-                bytes = bytes.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
-            }
+            let bytes = length.checked_mul(size_of::<T>())?;
+            // Wherever the mapping begins, the values fit behind the next boundary of a huge page.
+            let bytes = bytes.checked_add(HUGE_PAGE_BYTES)?;
             isize::try_from(bytes).ok()?;
             let mapped = MmapMut::map_anon(bytes).ok()?;
             #[cfg(target_os = "linux")]
-            if bytes >= HUGE_PAGE_BYTES {
-                // A system that uses huge pages by default would provide 2 MiB for the first value
-                // that is written to them. The advice fails on a system without huge pages.
-                drop(mapped.advise(memmap2::Advice::NoHugePage));
-            }
-            let advised = mapped.as_ptr().align_offset(HUGE_PAGE_BYTES);
+            // A system that uses huge pages by default would provide 2 MiB for the first value that is
+            // written to them. The advice fails on a system without huge pages.
+            drop(mapped.advise(memmap2::Advice::NoHugePage));
+            let offset = mapped.as_ptr().align_offset(HUGE_PAGE_BYTES);
             Some(Memory {
                 mapped: mapped.into(),
-                advised,
+                offset,
+                advised: 0,
                 values: PhantomData,
             })
         }
 
         /// A pointer to the first value.
         pub fn start(&self) -> *mut T {
-            self.mapped.as_mut_ptr().cast()
+            self.mapped.as_mut_ptr().wrapping_add(self.offset).cast()
         }
 
         /// Advises the system to use huge pages for the part that the first `used` values fill, as
         /// far as no earlier call did. Returns this part, or None if there is none. The caller then
         /// makes the system move what has been written there already.
         pub fn advise_filled(&mut self, used: usize) -> Option<Range<*mut u8>> {
-            let end = (used * size_of::<T>()).min(self.mapped.len());
-            let bytes = end.saturating_sub(self.advised) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+            let filled = used * size_of::<T>() / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+            let (from, bytes) = (self.advised, filled.saturating_sub(self.advised));
             if bytes == 0 {
                 return None;
             }
@@ -71,10 +75,10 @@ mod mapped {
             // A failure is ignored: without huge pages everything works, only slower.
             drop(
                 self.mapped
-                    .advise_range(memmap2::Advice::HugePage, self.advised, bytes),
+                    .advise_range(memmap2::Advice::HugePage, self.offset + from, bytes),
             );
-            let start = self.mapped.as_mut_ptr().wrapping_add(self.advised);
-            self.advised += bytes;
+            self.advised = filled;
+            let start = self.start().cast::<u8>().wrapping_add(from);
             Some(start..start.wrapping_add(bytes))
         }
 

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
     Metric, Result,
-    sync::table::{Place, Table},
+    sync::table::Table,
     vectors::{
         kernels::{
             self, BLOCK, CodeProducts, Computation, Halves, LANES, code_products, nearest, range,
@@ -198,27 +198,23 @@ impl Codes {
     /// Both halves of the code in `slot`.
     #[inline]
     fn halves(&self, slot: u32) -> Halves<'_> {
-        let place = Place::of(slot);
         Halves {
-            upper: self.upper.row_at(place),
-            lower: self.lower.row_at(place),
+            upper: self.upper.row(slot),
+            lower: self.lower.row(slot),
         }
     }
 
     /// The upper half of the code in `slot`, and its outline.
     #[inline]
     pub(super) fn upper_half(&self, slot: u32) -> (&[AtomicU64], Outline) {
-        let place = Place::of(slot);
-        let outline = &self.outlines.row_at(place)[0];
-        (self.upper.row_at(place), Outline::load(outline))
+        (self.upper.row(slot), Outline::load(self.outlines.get(slot)))
     }
 
     /// Prefetches what a rank by the upper half in `slot` reads.
     #[inline]
     pub(super) fn prefetch_upper(&self, slot: u32) {
-        let place = Place::of(slot);
-        kernels::prefetch(self.upper.row_at(place));
-        kernels::prefetch_line(&self.outlines.row_at(place)[0]);
+        kernels::prefetch(self.upper.row(slot));
+        kernels::prefetch_line(self.outlines.get(slot));
     }
 
     /// The number of values in a half, twice: those of the vector, filled up with zeros.
