@@ -149,8 +149,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'answers of gRPC calls take nothing of MAX_INFLIGHT_BYTES',
     'src/grpc/call-lifecycle.ts',
-    'this.#sendingSinceMs ??= performance.now();\n    this.#reserve(bytes);',
-    'this.#sendingSinceMs ??= performance.now();\n    this.#reserve(bytes * 0);',
+    'if (this.#allowance.countsAnswers) this.#reserve(bytes);',
+    'if (this.#allowance.countsAnswers) this.#reserve(bytes * 0);',
     GRPC_LIMITS,
   ),
   mutant(
@@ -247,6 +247,13 @@ export const SERVER_MUTANTS = [
     'src/grpc/call-lifecycle.ts',
     'this.#receivedBytes - this.#bytesAtCheck < LEAST_BYTES_PER_CHECK',
     'this.#receivedBytes - this.#bytesAtCheck < 0',
+    TIME_LIMITS,
+  ),
+  mutant(
+    'a stream within a message may wait for ever',
+    'src/grpc/call-lifecycle.ts',
+    'const isWithin = call.awaitsMore && !this.#hasGoneOn;',
+    'const isWithin = !this.operation.isEndless;',
     TIME_LIMITS,
   ),
   mutant(
@@ -1084,8 +1091,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'messages that were sent take memory until the end of the stream',
     'src/grpc/call-lifecycle.ts',
-    'this.#sendingSinceMs = undefined;\n    this.#release(bytes);',
-    'this.#sendingSinceMs = undefined;',
+    'if (this.#allowance.countsAnswers) this.#release(bytes);',
+    'if (this.#allowance.countsAnswers) this.#release(bytes * 0);',
     ['test/v1/grpc.test.ts'],
   ),
   mutant(

@@ -49,6 +49,8 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
   #answeredAtMs: number | undefined;
   #checkedAtMs: number;
   #bytesAtCheck = 0;
+  /** Whether a message has come whole, or an answer was sent, since the last look at the call. */
+  #hasGoneOn = false;
   /** Since when a message goes out that has not been sent. */
   #sendingSinceMs: number | undefined;
 
@@ -108,6 +110,7 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
 
   decoded(message: unknown): void {
     this.asked = message;
+    this.#hasGoneOn = true;
     watchMessage(message, this);
   }
 
@@ -121,9 +124,8 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
   }
 
   sending(bytes: number): void {
-    if (!this.#allowance.countsAnswers) return;
     this.#sendingSinceMs ??= performance.now();
-    this.#reserve(bytes);
+    if (this.#allowance.countsAnswers) this.#reserve(bytes);
   }
 
   handled(bytes: number): void {
@@ -132,9 +134,9 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
   }
 
   sent(bytes: number): void {
-    if (!this.#allowance.countsAnswers) return;
     this.#sendingSinceMs = undefined;
-    this.#release(bytes);
+    this.#hasGoneOn = true;
+    if (this.#allowance.countsAnswers) this.#release(bytes);
   }
 
   /** Names the call in what is logged or tells of a failure, and says why it failed. */
@@ -175,23 +177,25 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
     const sendingSinceMs = this.#answeredAtMs ?? this.#sendingSinceMs;
     if (sendingSinceMs !== undefined) {
       if (nowMs - sendingSinceMs > TRANSFER_MS) call.cut();
-    } else if (!this.#isReceived && this.#isSlow(nowMs)) {
+    } else if (!this.#isReceived && this.#isSlow(call, nowMs)) {
       call.fail(
         this.#toServerError(new VectordError('TIMEOUT', 'The request did not arrive in time')),
       );
     }
   }
 
-  #isSlow(nowMs: number): boolean {
-    const { access, operation } = this.method;
-    // The messages of a stream come when its client likes, without a key for a while.
-    if (access !== 'anyone' && operation.isEndless) return false;
-    if (nowMs - this.startedAtMs > TRANSFER_MS) return true;
-    if (access === 'anyone' || nowMs - this.#checkedAtMs < CHECK_MS) return false;
+  #isSlow(call: OpenCall, nowMs: number): boolean {
+    const isLimited = !this.hasKey || !this.operation.isEndless;
+    if (isLimited && nowMs - this.startedAtMs > TRANSFER_MS) return true;
+    if (!this.hasKey) return false;
+    // The messages of a stream come when its client likes: only one that has begun must go on.
+    const isWithin = call.awaitsMore && !this.#hasGoneOn;
+    if (isWithin && nowMs - this.#checkedAtMs < CHECK_MS) return false;
     const isSlow = this.#receivedBytes - this.#bytesAtCheck < LEAST_BYTES_PER_CHECK;
     this.#checkedAtMs = nowMs;
     this.#bytesAtCheck = this.#receivedBytes;
-    return isSlow;
+    this.#hasGoneOn = false;
+    return isWithin && isSlow;
   }
 
   #reserve(bytes: number): void {

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Connection, framed } from '../grpc/http2-call.js';
+import { UpsertStreamRequest } from '../../src/gen/vectord/v1/points.js';
+import { Connection, framed, type OpenCall } from '../grpc/http2-call.js';
 import { BEGIN } from '../grpc/raw-http2.js';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
@@ -19,6 +21,18 @@ function connectTo(address: string, first: string | Buffer = ''): Socket {
   const socket = connect(Number(port), hostname);
   socket.write(first);
   return socket;
+}
+
+function openStream(connection: Connection, method: string): OpenCall {
+  const headers = { authorization: server.keys.readwrite };
+  return connection.open(`/vectord.v1.PointsService/${method}`, headers);
+}
+
+/** The message of an UpsertStream of one point. */
+function upsertOf(content: string): Buffer {
+  const point = { id: '', vector: [1, 2, 3, 4], content, contentType: 0, metadata: '' };
+  const message = { points: [point], ifAbsent: false, collection: '' };
+  return framed(UpsertStreamRequest.encode(message).finish());
 }
 
 /** Waits until the service has closed it. */
@@ -64,6 +78,51 @@ describe.concurrent('who makes the service wait', { timeout: 60_000 }, () => {
   ])('a gRPC connection %s is closed', async (_, first) => {
     await closed(connectTo(server.grpc, first));
     expect(server.log()).toContain('"reason":"unanswered_ping"');
+  });
+
+  // The calls of these two tests wait together: only a few tests run at a time.
+  const whole = upsertOf('x');
+  const half = whole.subarray(0, 20);
+  const rest = whole.subarray(20);
+
+  test('a stream whose message, or the end of its only one, does not arrive is refused', async () => {
+    const connection = new Connection(server.grpc);
+    const statusOf = async (method: string, ...sent: Buffer[]): Promise<number> => {
+      const call = openStream(connection, method);
+      call.stream.write(Buffer.concat(sent));
+      return await call.status;
+    };
+    const answered = Promise.all([
+      statusOf('ScrollStream', half),
+      statusOf('ScrollStream', framed(Buffer.alloc(0))),
+      statusOf('UpsertStream', half),
+      statusOf('UpsertStream', whole, half),
+    ]);
+    expect(await answered).toEqual(Array(4).fill(status.DEADLINE_EXCEEDED));
+    connection.close();
+  });
+
+  test('a stream goes on between its messages, and while each arrives, if slowly', async () => {
+    const connection = new Connection(server.grpc);
+    const statusOf = async (pauseMs: number, pieces: readonly Buffer[]): Promise<number> => {
+      const { stream, status: answered } = openStream(connection, 'UpsertStream');
+      for (const [at, piece] of pieces.entries()) {
+        if (at > 0) await sleep(pauseMs);
+        stream.write(piece);
+      }
+      stream.end();
+      return await answered;
+    };
+    const next = Buffer.concat([rest, half]);
+    const large = upsertOf('x'.repeat(400_000));
+    const part = (at: number): Buffer => large.subarray(at * 100_000, (at + 1) * 100_000);
+    const answered = Promise.all([
+      statusOf(12_000, [whole, whole]),
+      statusOf(3_000, [half, next, next, next, rest]),
+      statusOf(3_000, [0, 1, 2, 3, 4].map(part)),
+    ]);
+    expect(await answered).toEqual(Array(3).fill(status.OK));
+    connection.close();
   });
 });
 

@@ -34,6 +34,7 @@ const CONTENT_TYPE = 'application/grpc+proto';
 export class Call implements OpenCall {
   readonly #context: Context;
   readonly #encoding: string | undefined;
+  #reader: MessageReader | undefined;
   #requests: Requests | undefined;
   #first: RawMessage | undefined;
   #isAnswered = false;
@@ -69,8 +70,14 @@ export class Call implements OpenCall {
       void this.#run(method, this.#requests);
     }
     const reader = new MessageReader(limit, (message) => this.#take(method, message, limit));
+    this.#reader = reader;
     this.stream.on('data', (chunk: Buffer) => this.#read(reader, chunk));
     this.stream.on('end', () => this.#endRequest(method, reader, limit));
+  }
+
+  get awaitsMore(): boolean {
+    if (this.#requests === undefined) return true;
+    return this.#reader?.isWithin === true && !this.stream.isPaused();
   }
 
   #checkEncoding(): ServerError | undefined {

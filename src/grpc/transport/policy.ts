@@ -48,6 +48,11 @@ export interface CallPolicy {
 
 /** A call as its policy sees it. */
 export interface OpenCall {
+  /**
+   * Whether more of its request has to come: not between the messages of a stream, nor while those
+   * that have come wait for their handler and no more is read. Of use until `requestEnded`.
+   */
+  readonly awaitsMore: boolean;
   /** Answers it with a failure. */
   fail(error: ServerError): void;
   /** Ends it without an answer, or within one that its client does not read. */

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, type ClientHttp2Session } from 'node:http2';
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { createServer as createListener, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { compressionAlgorithms } from '@grpc/grpc-js';
@@ -18,7 +18,7 @@ import {
   type ServiceImplementation,
 } from 'nice-grpc';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Policy } from './policy.js';
+import type { OpenCall, Policy } from './policy.js';
 import { TransportServer } from './server.js';
 
 const MAX_MESSAGE_BYTES = 1_000_000;
@@ -136,6 +136,9 @@ const SERVERS: Record<string, () => Promise<Running>> = {
   },
 };
 
+/** The calls that there have been. */
+const calls: OpenCall[] = [];
+
 /** A policy that refuses nothing. */
 const everythingGoes: Policy = {
   connect: () => ({
@@ -143,7 +146,7 @@ const everythingGoes: Policy = {
     noteReset: () => undefined,
     begin: () => ({
       refusal: undefined,
-      watch: () => undefined,
+      watch: (call) => void calls.push(call),
       received: () => undefined,
       decoded: () => undefined,
       requestEnded: () => undefined,
@@ -159,6 +162,7 @@ const everythingGoes: Policy = {
 const cleanUps: (() => void)[] = [];
 afterEach(() => {
   waiting.length = 0;
+  calls.length = 0;
   for (const cleanUp of cleanUps.splice(0)) cleanUp();
 });
 
@@ -531,6 +535,31 @@ describe("our transport, where nice-grpc's server is wrong", () => {
     const session = await started();
     const answer = await rawCall(session, { 'grpc-encoding': 'zstd' }, framed('x'));
     expect(answer.encodings).toBe('identity,gzip,deflate');
+  });
+
+  it('knows when more of a request has to come', async () => {
+    const session = await started();
+    const open = (path: string): ClientHttp2Stream =>
+      session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc' });
+    const message = framed('x'.repeat(1_000));
+    const half = message.subarray(0, 500);
+    const single = open('/test.Echo/Say');
+    single.write(message);
+    await until(() => calls[0]?.awaitsMore === true);
+
+    const stream = open('/test.Echo/Chat');
+    await until(() => calls.length === 2);
+    expect(calls[1]?.awaitsMore).toBe(false);
+    stream.write(half);
+    await until(() => calls[1]?.awaitsMore === true);
+    stream.write(message.subarray(500));
+    await until(() => calls[1]?.awaitsMore === false);
+    // Its answers are not read: the messages wait for their handler, and no more is read of it.
+    stream.write(Buffer.concat([...Array<Buffer>(500).fill(message), half]));
+    await sleep(200);
+    expect(calls[1]?.awaitsMore).toBe(false);
+    stream.resume();
+    await until(() => calls[1]?.awaitsMore === true);
   });
 
   it('tells a client that still sends that nobody reads it', async () => {
