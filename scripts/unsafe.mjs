@@ -8,9 +8,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import process from 'node:process';
 
+const AVX2 = '+avx2,+fma,+bmi1,+bmi2,+lzcnt';
+
 /** Processor features to compile for, a run of miri each: the scalar variants, then each SIMD level. */
 const LEVELS = {
-  x64: ['', '+avx2,+fma', '+avx2,+fma,+avx512f,+avx512vnni'],
+  x64: ['', AVX2, `${AVX2},+avx512f,+avx512bw,+avx512vnni`],
 };
 
 /**

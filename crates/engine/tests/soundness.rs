@@ -23,7 +23,10 @@ use vectord_engine::{
     layers::{
         hnsw::{Graph, Scratch},
         vectors::{
-            kernels::{self, BLOCK, Halves, Kernels, Level, Sum, coarse_products, code_products},
+            kernels::{
+                self, ABREAST, BLOCK, CoarseCodes, Computation, Halves, InstructionSet, Kernels,
+                Level, Simd, Sum,
+            },
             measure::Measure,
             points::Points,
             quantize::Codes,
@@ -113,6 +116,28 @@ fn half(length: usize, seed: u64) -> Box<[AtomicU64]> {
     noise(seed).map(AtomicU64::new).take(length).collect()
 }
 
+struct CodeProducts<'p>(Halves<'p>, [Halves<'p>; 3]);
+
+impl Computation for CodeProducts<'_> {
+    type Output = [i32; 3];
+
+    fn compute<S: Simd>(self, simd: S) -> [i32; 3] {
+        let mut products = [0; 3];
+        simd.code_products(self.0, &self.1, &mut products);
+        products
+    }
+}
+
+struct CoarseProducts<'p>(&'p [i8], CoarseCodes<'p>);
+
+impl Computation for CoarseProducts<'_> {
+    type Output = [i32; ABREAST];
+
+    fn compute<S: Simd>(self, simd: S) -> [i32; ABREAST] {
+        simd.coarse_products(self.0, &self.1)
+    }
+}
+
 #[test]
 fn products_of_codes_read_the_halves_and_nothing_else() {
     let product = |a: Halves, b: Halves| -> i32 {
@@ -131,13 +156,11 @@ fn products_of_codes_read_the_halves_and_nothing_else() {
             lower: &halves[2 * index + 1],
         };
         let codes = [1, 2, 3].map(code);
-        let mut products = [0; 3];
-        code_products()(code(0), &codes, &mut products);
-        assert_eq!(
-            products,
-            codes.map(|a| product(a, code(0))),
-            "{blocks} blocks"
-        );
+        let expected = codes.map(|a| product(a, code(0)));
+        for set in InstructionSet::available() {
+            let products = set.compute(CodeProducts(code(0), codes));
+            assert_eq!(products, expected, "{set:?}, {blocks} blocks");
+        }
     }
 }
 
@@ -148,13 +171,17 @@ fn products_of_coarse_codes_read_the_codes_and_nothing_else() {
             .chunks(2)
             .map(|pair| (pair[0] * 16 + pair[1] - 127).min(127) as i8)
             .collect();
-        let codes = [0, 1, 2, 3].map(|seed| half(blocks * BLOCK / size_of::<u64>(), seed));
-        let products = coarse_products()(&query, &codes.each_ref().map(|code| &**code));
-        let expected = codes.map(|code| -> i32 {
-            let values = nibbles(&code).into_iter().zip(&query);
+        let codes: [_; ABREAST] =
+            std::array::from_fn(|seed| half(blocks * BLOCK / size_of::<u64>(), seed as u64));
+        let expected = codes.each_ref().map(|code| -> i32 {
+            let values = nibbles(code).into_iter().zip(&query);
             values.map(|(value, &query)| value * i32::from(query)).sum()
         });
-        assert_eq!(products, expected, "{blocks} blocks");
+        for set in InstructionSet::available() {
+            let codes = CoarseCodes::of(codes.each_ref().map(|code| &**code));
+            let products = set.compute(CoarseProducts(&query, codes));
+            assert_eq!(products, expected, "{set:?}, {blocks} blocks");
+        }
     }
 }
 

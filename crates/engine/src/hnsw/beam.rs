@@ -176,19 +176,18 @@ impl Beam {
         self.ef
     }
 
-    /// Whether a point of this rank would get a place in the beam: if it is within reach, and the
-    /// beam is not full or it is closer than the farthest accepted point.
+    /// Whether a point of this rank would get a place in the beam: if it is within
+    /// [reach](Self::reach).
     #[inline]
     pub fn admits(&self, rank: f32) -> bool {
-        self.admission()(rank)
+        rank <= self.reach
     }
 
-    /// What [`admits`](Self::admits) answers until the beam changes.
+    /// The greatest rank that is admitted until the beam changes: all that are less than that of the
+    /// farthest accepted point, if the beam is full.
     #[inline]
-    pub fn admission(&self) -> impl Fn(f32) -> bool + use<> {
-        // Without a branch: a processor cannot predict which points are close enough.
-        let reach = self.reach;
-        move |rank| rank <= reach
+    pub fn reach(&self) -> f32 {
+        self.reach
     }
 
     /// Adds a point that the walk should keep and expand, and which the beam

@@ -211,6 +211,8 @@ pub struct Scratch {
     beam: Beam,
     /// Points that the expansion under way has met, with their ranks.
     fresh: Vec<Neighbor>,
+    /// Places for points that an expansion has met first.
+    unseen: Vec<u32>,
     /// Points at which a walk begins, with their ranks.
     starts: Vec<Neighbor>,
     /// See [`Scratch::share_near`].

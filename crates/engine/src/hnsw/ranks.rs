@@ -1,9 +1,15 @@
 //! Ranks stored points against the target of a walk, by their vectors or by their codes (quantized
 //! vectors).
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the instruction set"
+)]
+
 use super::Neighbor;
 use crate::vectors::{
-    coarse::ByCoarse, margin::Margin, measure::Measure, points::Points, quantize::ByCode,
+    coarse::ByCoarse, kernels::Simd, margin::Margin, measure::Measure, points::Points,
+    quantize::ByCode,
 };
 
 /// Ranks stored points against one target: a query or a stored point.
@@ -36,6 +42,31 @@ pub(super) trait Ranks: Copy {
     fn fetch_and_rank_all(&self, neighbors: &mut [Neighbor]) {
         self.prefetch_all(neighbors);
         self.rank_all(neighbors);
+    }
+
+    /// Leaves those of the first `count` points in `slots` in `near` whose ranks are at most `reach`, in
+    /// order. A part of a [`Computation`](crate::vectors::kernels::Computation). The vectors or codes
+    /// of the points should be prefetched. May write to the places in `slots` behind them.
+    #[inline(always)]
+    fn rank_within<S: Simd>(
+        &self,
+        _: S,
+        slots: &mut Vec<u32>,
+        count: usize,
+        reach: f32,
+        near: &mut Vec<Neighbor>,
+    ) {
+        near.clear();
+        near.extend(slots[..count].iter().copied().map(Neighbor::unranked));
+        self.rank_all(near);
+        // Without a branch: a processor cannot predict which points are near enough.
+        let (mut count, all) = (0, near.as_mut_slice());
+        for index in 0..all.len() {
+            let neighbor = all[index];
+            all[count] = neighbor;
+            count += usize::from(neighbor.rank <= reach);
+        }
+        near.truncate(count);
     }
 
     /// Sets the rank of each neighbour. Their vectors or codes should be prefetched.
@@ -113,6 +144,18 @@ impl Ranks for ByCoarse<'_> {
 
     fn margin(&self, slot: u32) -> Margin {
         ByCoarse::margin(self, slot)
+    }
+
+    #[inline(always)]
+    fn rank_within<S: Simd>(
+        &self,
+        simd: S,
+        slots: &mut Vec<u32>,
+        count: usize,
+        reach: f32,
+        near: &mut Vec<Neighbor>,
+    ) {
+        ByCoarse::rank_within(self, simd, slots, count, reach, near);
     }
 
     #[inline]

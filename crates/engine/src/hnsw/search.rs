@@ -1,13 +1,19 @@
 //! Walking the graph: from the entries through the upper layers, then a search of layer 0.
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the instruction set"
+)]
+
 use std::mem;
 
 use super::{
     EntryPoint, Graph, Neighbor, Scratch,
     eligible::{Eligible, Filter},
     enter::Target,
-    links::Link,
+    links::{Link, Links},
     ranks::{ByVector, Ranks},
+    visited::Stamps,
 };
 use crate::{
     Result,
@@ -15,8 +21,10 @@ use crate::{
         code_error::{CodeError, OF_COARSE_CODES, OF_CODES, SAMPLE},
         stop_rule::StopRule,
     },
+    sync::atomic::AtomicU32,
     vectors::{
         coarse::ByCoarse,
+        kernels::{self, Computation, Simd},
         measure::Measure,
         points::Points,
         quantize::{ByCode, Codes},
@@ -382,46 +390,88 @@ impl Graph {
     /// beam admits now. False if no candidate is left: the walk is over.
     #[inline]
     fn expand<R: Ranks>(&self, target: &mut Target<R>, layer: u8, scratch: &mut Scratch) -> bool {
-        scratch.fresh.clear();
-        let abreast = (scratch.beam.breadth() / LEAST_BREADTH).clamp(1, R::ABREAST);
-        let mut count = 0;
-        while count < abreast
-            && let Some(slot) = scratch.beam.next()
+        let (links, ranks) = (&self.links, target.ranks);
+        let ranked = kernels::compute(Expansion {
+            links,
+            ranks,
+            layer,
+            scratch,
+        });
+        target.evaluations += ranked.unwrap_or(0) as u64;
+        ranked.is_some()
+    }
+}
+
+/// What [`Graph::expand`] does, in one loop: it answers the number of ranks, or None if no candidate is
+/// left.
+struct Expansion<'e, R> {
+    links: &'e Links,
+    ranks: R,
+    layer: u8,
+    scratch: &'e mut Scratch,
+}
+
+impl<R: Ranks> Computation for Expansion<'_, R> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn compute<S: Simd>(self, simd: S) -> Option<usize> {
+        let Expansion {
+            links,
+            ranks,
+            layer,
+            scratch,
+        } = self;
+        let Scratch {
+            visited,
+            unseen,
+            fresh,
+            beam,
+            ..
+        } = scratch;
+        let mut stamps = visited.open();
+        let abreast = (beam.breadth() / LEAST_BREADTH).clamp(1, R::ABREAST);
+        let (mut expanded, mut count) = (0, 0);
+        while expanded < abreast
+            && let Some(slot) = beam.next()
         {
-            let listed = scratch.fresh.len();
-            self.list_unseen(slot, layer, scratch);
-            target.ranks.prefetch_all(&scratch.fresh[listed..]);
-            count += 1;
+            let listed = count;
+            count = list_unseen(links.row(slot, layer), &mut stamps, unseen, listed);
+            for &slot in &unseen[listed..count] {
+                ranks.prefetch(slot);
+            }
+            expanded += 1;
         }
         if layer == 0 {
-            for slot in scratch.beam.upcoming().take(abreast) {
-                self.links.prefetch(slot);
+            for slot in beam.upcoming().take(abreast) {
+                links.prefetch(slot);
             }
         }
-        let Scratch { fresh, beam, .. } = scratch;
-        target.rank_all(fresh);
-        let is_admitted = beam.admission();
-        keep(fresh, |neighbor| is_admitted(neighbor.rank));
-        count > 0
+        ranks.rank_within(simd, unseen, count, beam.reach(), fresh);
+        (expanded > 0).then_some(count)
     }
+}
 
-    /// Adds the points linked from `slot` that this walk has not met before to `scratch.fresh`, not
-    /// ranked yet.
-    #[inline]
-    fn list_unseen(&self, slot: u32, layer: u8, scratch: &mut Scratch) {
-        let Scratch { visited, fresh, .. } = scratch;
-        let mut stamps = visited.open();
-        let row = self.links.row(slot, layer);
-        let listed = fresh.len();
-        fresh.resize(listed + row.len(), Neighbor::unranked(slot));
-        // A local slice: the address of the list would be loaded again after each store to the stamps.
-        let (places, mut count) = (&mut fresh[listed..], 0);
-        for link in row.iter().map_while(Link::load) {
-            places[count].slot = link.slot();
-            count += usize::from(stamps.insert(link.slot()));
-        }
-        fresh.truncate(listed + count);
+/// Writes the points that a row links to and that this walk has not met before to `unseen`, from the
+/// place `count` on. Returns the number of places that are written then.
+#[inline(always)]
+fn list_unseen(
+    row: &[AtomicU32],
+    stamps: &mut Stamps,
+    unseen: &mut Vec<u32>,
+    mut count: usize,
+) -> usize {
+    let most = count + row.len();
+    if unseen.len() < most {
+        unseen.resize(most, 0);
     }
+    // A local slice: the address of the list would be loaded again after each store to the stamps.
+    let places = &mut unseen[..most];
+    for link in row.iter().map_while(Link::load) {
+        places[count] = link.slot();
+        count += usize::from(stamps.insert(link.slot()));
+    }
+    count
 }
 
 impl<R: Ranks> Target<R> {
@@ -446,18 +496,6 @@ impl<R: Ranks> Target<R> {
         }
         Ok(())
     }
-}
-
-/// Drops the neighbours that are not wanted, without a branch, which a processor could not predict.
-#[inline]
-fn keep(neighbors: &mut Vec<Neighbor>, is_wanted: impl Fn(&Neighbor) -> bool) {
-    let (mut count, all) = (0, neighbors.as_mut_slice());
-    for index in 0..all.len() {
-        let neighbor = all[index];
-        all[count] = neighbor;
-        count += usize::from(is_wanted(&neighbor));
-    }
-    neighbors.truncate(count);
 }
 
 impl Scratch {

@@ -12,8 +12,9 @@
 
 use std::{
     fmt,
+    marker::PhantomData,
     ops::Range,
-    slice,
+    ptr, slice,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicPtr, AtomicUsize, Ordering},
@@ -242,6 +243,24 @@ impl<'t, T: Sync> Rows<'t, T> {
         unsafe { slice::from_raw_parts(self.start(index), self.width) }
     }
 
+    /// The rows at these indexes.
+    ///
+    /// # Panics
+    /// Panics if [`Table::ensure`] has not reserved one of them.
+    #[inline]
+    #[must_use]
+    pub fn group<const N: usize>(self, indexes: &[u32; N]) -> Group<'t, T, N> {
+        let mut starts = [ptr::null(); N];
+        for (start, &index) in starts.iter_mut().zip(indexes) {
+            *start = self.start(index);
+        }
+        Group {
+            starts,
+            width: self.width,
+            values: PhantomData,
+        }
+    }
+
     /// Where the row at `index` begins.
     #[inline]
     fn start(self, index: u32) -> *const T {
@@ -249,6 +268,57 @@ impl<'t, T: Sync> Rows<'t, T> {
         let values = self.buckets[zeros].load(Ordering::Acquire);
         assert!(!values.is_null(), "the row was ensured before it is read");
         values.wrapping_add(index as usize * self.width)
+    }
+}
+
+/// Rows of equal width.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<'t, T, const N: usize> {
+    /// Where each begins: there are `width` values that live as long as `'t`.
+    starts: [*const T; N],
+    width: usize,
+    values: PhantomData<&'t [T]>,
+}
+
+impl<'t, T, const N: usize> Group<'t, T, N> {
+    /// The rows, which must be of equal width.
+    ///
+    /// # Panics
+    /// Panics if they are not.
+    #[must_use]
+    pub fn of(rows: [&'t [T]; N]) -> Self {
+        let width = rows.first().map_or(0, |row| row.len());
+        assert!(rows.iter().all(|row| row.len() == width), "of equal width");
+        Group {
+            starts: rows.map(<[T]>::as_ptr),
+            width,
+            values: PhantomData,
+        }
+    }
+
+    /// The number of values in each row.
+    #[inline]
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Where each row begins.
+    #[inline]
+    #[must_use]
+    pub fn starts(&self) -> &[*const T; N] {
+        &self.starts
+    }
+
+    /// The row in one place.
+    ///
+    /// # Panics
+    /// Panics if there are not so many.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, place: usize) -> &'t [T] {
+        // SAFETY: see `starts`.
+        unsafe { slice::from_raw_parts(self.starts[place], self.width) }
     }
 }
 

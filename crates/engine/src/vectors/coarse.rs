@@ -16,18 +16,19 @@
 
 #![allow(
     clippy::inline_always,
-    reason = "what is not inlined is not compiled for the processor feature"
+    reason = "what is not inlined is not compiled for the instruction set"
 )]
+
+use std::sync::atomic::AtomicU64;
 
 use crate::{
     Metric,
+    sync::table::Rows,
     vectors::{
-        kernels::{
-            self, ABREAST, CoarseProducts, Computation, LANES, coarse_products, nearest, range,
-        },
+        kernels::{self, ABREAST, Computation, LANES, Simd, nearest, range},
         margin::Margin,
         neighbor::Neighbor,
-        outline::{Outline, inverse_norm},
+        outline::{Outline, Shape, inverse_norm},
         quantize::Codes,
     },
 };
@@ -43,7 +44,6 @@ pub struct CoarseQuery(Vec<i8>);
 #[derive(Clone, Copy, Debug)]
 pub struct ByCoarse<'a> {
     codes: &'a Codes,
-    products: CoarseProducts,
     metric: Metric,
     /// `q`, in units of `scale`.
     values: &'a [i8],
@@ -80,7 +80,6 @@ impl<'a> ByCoarse<'a> {
         let mean = mean * (vector.len() as f32).sqrt();
         ByCoarse {
             codes,
-            products: coarse_products(),
             metric,
             values,
             scale,
@@ -91,9 +90,9 @@ impl<'a> ByCoarse<'a> {
     }
 
     /// Prefetches the coarse code in `slot`, which will be ranked soon.
-    #[inline]
+    #[inline(always)]
     pub fn prefetch(&self, slot: u32) {
-        self.codes.prefetch_upper(slot);
+        kernels::prefetch(self.codes.upper_half(slot));
     }
 
     /// The rank of the point in `slot`: an estimate of the squared L2 distance or of `1 - cos`. It may
@@ -109,65 +108,140 @@ impl<'a> ByCoarse<'a> {
     /// Sets the rank of each neighbour.
     #[inline]
     pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
-        for some in neighbors.chunks_mut(ABREAST) {
-            let mut halves = [[].as_slice(); ABREAST];
-            let mut outlines = [Outline::default(); ABREAST];
-            for index in 0..ABREAST {
-                // If fewer are left, the first stands for the missing ones.
-                let neighbor = some.get(index).unwrap_or(&some[0]);
-                (halves[index], outlines[index]) = self.codes.upper_half(neighbor.slot);
+        let ranks = *self;
+        kernels::compute(RankAll { ranks, neighbors });
+    }
+
+    /// Leaves those of the first `count` points in `slots` in `near` whose ranks are at most `reach`, in
+    /// order. A part of a [`Computation`]. Writes to the places in `slots` behind them.
+    #[inline(always)]
+    pub fn rank_within<S: Simd>(
+        &self,
+        simd: S,
+        slots: &mut Vec<u32>,
+        count: usize,
+        reach: f32,
+        near: &mut Vec<Neighbor>,
+    ) {
+        near.clear();
+        near.reserve(count);
+        let padded = count.next_multiple_of(ABREAST);
+        if slots.len() < padded {
+            slots.resize(padded, 0);
+        }
+        // The first point stands for missing ones.
+        let filler = slots.first().copied().unwrap_or_default();
+        for slot in &mut slots[count..padded] {
+            *slot = filler;
+        }
+        let halves = self.codes.upper_halves();
+        let mut left = count;
+        for some in slots[..padded].as_chunks().0 {
+            let ranks = self.ranks_of(simd, halves, some);
+            // Without a branch: a processor cannot predict which points are near enough.
+            let (mut kept, mut of_some) = (0, [Neighbor::unranked(0); ABREAST]);
+            for (place, (&slot, rank)) in some.iter().zip(ranks).enumerate() {
+                of_some[kept] = Neighbor { rank, slot };
+                kept += usize::from(rank <= reach && place < left);
             }
-            let products = (self.products)(self.values, &halves);
-            // The loops go over whole arrays, so that the compiler computes all ranks at once.
-            let mut ranks = [0.0; ABREAST];
-            if self.metric == Metric::Cosine {
-                for index in 0..ABREAST {
-                    ranks[index] = self.cosine(outlines[index], products[index]);
-                }
-            } else {
-                for index in 0..ABREAST {
-                    ranks[index] = self.euclidean(outlines[index], products[index]);
-                }
-            }
-            for (neighbor, rank) in some.iter_mut().zip(ranks) {
-                neighbor.rank = rank;
+            left = left.saturating_sub(ABREAST);
+            for &neighbor in &of_some[..kept] {
+                near.push(neighbor);
             }
         }
+    }
+
+    /// The ranks of some points.
+    #[inline(always)]
+    fn ranks_of<S: Simd>(
+        &self,
+        simd: S,
+        halves: Rows<AtomicU64>,
+        slots: &[u32; ABREAST],
+    ) -> [f32; ABREAST] {
+        let codes = halves.group(slots);
+        let products = simd.coarse_products(self.values, &codes);
+        let mut outlines = [0; ABREAST];
+        for (place, outline) in outlines.iter_mut().enumerate() {
+            *outline = Outline::behind(codes.row(place)).0;
+        }
+        let [upper, lower] = simd.halves(outlines);
+        // The loops go over whole arrays, so that the compiler computes all ranks at once.
+        let mut shapes = [Shape::default(); ABREAST];
+        for place in 0..ABREAST {
+            shapes[place] = Shape::of([upper[place], lower[place]]);
+        }
+        let mut ranks = [0.0; ABREAST];
+        if self.metric == Metric::Cosine {
+            for place in 0..ABREAST {
+                ranks[place] = self.cosine(shapes[place], products[place]);
+            }
+        } else {
+            for place in 0..ABREAST {
+                ranks[place] = self.euclidean(shapes[place], products[place]);
+            }
+        }
+        ranks
     }
 
     /// How far ranks may be off, if coarse codes have the step of that in `slot`. The mean of the
     /// error is 0.
     #[must_use]
     pub fn margin(&self, slot: u32) -> Margin {
-        let (_, outline) = self.codes.upper_half(slot);
-        let mut step = outline.step();
+        let shape = Outline::behind(self.codes.upper_half(slot)).shape();
+        let mut step = shape.step;
         if self.metric == Metric::Cosine {
             // Ranks are half the squared distances between vectors of length 1.
-            step *= outline.inverse_norm() * f32::sqrt(0.5);
+            step *= shape.inverse_norm() * f32::sqrt(0.5);
         }
         Margin::of_steps(&[step], 0)
     }
 
-    #[inline]
-    fn euclidean(&self, outline: Outline, product: i32) -> f32 {
-        let means = outline.mean() - self.mean;
-        let own = outline.spread() * (1.0 - 2.0 * outline.shortfall());
-        own + self.spread - 2.0 * self.inner(outline, product) + means * means
+    #[inline(always)]
+    fn euclidean(&self, shape: Shape, product: i32) -> f32 {
+        let means = shape.mean - self.mean;
+        let own = shape.spread * (1.0 - 2.0 * shape.shortfall);
+        own + self.spread - 2.0 * self.inner(shape, product) + means * means
     }
 
-    #[inline]
-    fn cosine(&self, outline: Outline, product: i32) -> f32 {
-        let inner = self.inner(outline, product) + outline.mean() * self.mean;
-        let inverse_norm = outline.inverse_norm();
+    #[inline(always)]
+    fn cosine(&self, shape: Shape, product: i32) -> f32 {
+        let inner = self.inner(shape, product) + shape.mean * self.mean;
+        let inverse_norm = shape.inverse_norm();
         // What `ŵ · q` lacks of `w · q`, if the query has the direction of the vector.
-        let lacking = outline.spread() * outline.shortfall() * inverse_norm * inverse_norm;
+        let lacking = shape.spread * shape.shortfall * inverse_norm * inverse_norm;
         1.0 - inner * inverse_norm * self.inverse_norm - lacking
     }
 
     /// `ŵ · q`.
-    #[inline]
-    fn inner(&self, outline: Outline, product: i32) -> f32 {
-        outline.step() * self.scale * product as f32
+    #[inline(always)]
+    fn inner(&self, shape: Shape, product: i32) -> f32 {
+        shape.step * self.scale * product as f32
+    }
+}
+
+/// Ranks points one after the other.
+struct RankAll<'r, 'c> {
+    ranks: ByCoarse<'c>,
+    neighbors: &'r mut [Neighbor],
+}
+
+impl Computation for RankAll<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute<S: Simd>(self, simd: S) {
+        let halves = self.ranks.codes.upper_halves();
+        for some in self.neighbors.chunks_mut(ABREAST) {
+            let mut slots = [some[0].slot; ABREAST];
+            for (slot, neighbor) in slots.iter_mut().zip(&*some) {
+                *slot = neighbor.slot;
+            }
+            let ranks = self.ranks.ranks_of(simd, halves, &slots);
+            for (neighbor, rank) in some.iter_mut().zip(ranks) {
+                neighbor.rank = rank;
+            }
+        }
     }
 }
 
@@ -193,7 +267,7 @@ impl Computation for Quantization<'_> {
 
     #[inline(always)]
     #[allow(clippy::manual_clamp, reason = "a clamp would keep NaN")]
-    fn compute(self) -> Quantized {
+    fn compute<S: Simd>(self, _: S) -> Quantized {
         let Quantization { vector, values } = self;
         let mean = sum_of(vector, |value| value) / vector.len() as f32;
         let spread = sum_of(vector, |value| (value - mean) * (value - mean));

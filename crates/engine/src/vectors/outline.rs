@@ -1,11 +1,15 @@
 //! What is known of a [coarse code](crate::vectors::coarse) besides its values.
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is not inlined is not compiled for the instruction set"
+)]
+
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is known of a coarse code besides its values: four numbers in 64 bits, so that eight of them
-/// share a cache line.
+/// What is known of a coarse code besides its values: four numbers in 64 bits.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Outline(u64);
+pub(super) struct Outline(pub u64);
 
 impl Outline {
     /// The bits of the mean and of the spread: the sign, the exponent and 11 bits of the fraction.
@@ -48,47 +52,61 @@ impl Outline {
         )
     }
 
-    #[inline]
-    pub fn load(word: &AtomicU64) -> Self {
-        Outline(word.load(Relaxed))
+    /// The outline behind the upper half of a code.
+    #[inline(always)]
+    pub fn behind(half: &[AtomicU64]) -> Self {
+        Outline(half[half.len() - 1].load(Relaxed))
     }
 
     pub fn store(self, word: &AtomicU64) {
         word.store(self.0, Relaxed);
     }
 
-    #[inline]
-    pub fn mean(self) -> f32 {
-        f32::from_bits((self.0 >> 32) as u32 & 0xFFFF_F000)
+    /// The upper half of the word, and the lower one.
+    #[inline(always)]
+    pub fn halves(self) -> [u32; 2] {
+        [(self.0 >> 32) as u32, self.0 as u32]
     }
 
+    #[inline(always)]
+    pub fn shape(self) -> Shape {
+        Shape::of(self.halves())
+    }
+}
+
+/// What an [`Outline`] says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shape {
+    pub mean: f32,
     /// `|w|²`.
-    #[inline]
-    pub fn spread(self) -> f32 {
-        f32::from_bits((self.0 >> 12) as u32 & 0xFFFF_F000)
-    }
-
-    #[inline]
-    pub fn step(self) -> f32 {
-        f32::from_bits((self.0 as u32) << 8 & 0xFFFF_0000)
-    }
-
+    pub spread: f32,
+    pub step: f32,
     /// `1 - w · ŵ / |w|²`.
-    #[inline]
-    pub fn shortfall(self) -> f32 {
+    pub shortfall: f32,
+}
+
+impl Shape {
+    /// What the outline with these [halves](Outline::halves) says.
+    #[inline(always)]
+    pub fn of([upper, lower]: [u32; 2]) -> Self {
         const UNIT: f32 = (Outline::SHORTFALL_RANGE / Outline::SHORTFALLS) as f32;
-        f32::from(self.0 as u8) * UNIT + Outline::LEAST_SHORTFALL as f32
+        Shape {
+            mean: f32::from_bits(upper & 0xFFFF_F000),
+            spread: f32::from_bits((upper << 20 | lower >> 12) & 0xFFFF_F000),
+            step: f32::from_bits(lower << 8 & 0xFFFF_0000),
+            shortfall: (lower & 0xFF).cast_signed() as f32 * UNIT + Outline::LEAST_SHORTFALL as f32,
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn inverse_norm(self) -> f32 {
-        inverse_norm(self.spread(), self.mean())
+        inverse_norm(self.spread, self.mean)
     }
 }
 
 /// `1 / |v|` of a vector with this spread (`|w|²`) and mean times `√n`. It is finite for a zero vector
 /// too, whose inner products are all 0.
-#[inline]
+#[inline(always)]
 pub(super) fn inverse_norm(spread: f32, mean: f32) -> f32 {
     let square = spread + mean * mean;
     1.0 / square.max(f32::MIN_POSITIVE).sqrt()
@@ -114,14 +132,14 @@ mod tests {
     #[test]
     fn the_parts_of_an_outline_are_told_apart() {
         let outline = Outline::new(0.5, 1000.0, -3.0, 80.0, 1300.0);
-        assert_eq!(outline.mean(), -3.0);
-        assert_eq!(outline.spread(), 1000.0);
-        assert_eq!(outline.step(), 8.125);
+        assert_eq!(outline.shape().mean, -3.0);
+        assert_eq!(outline.shape().spread, 1000.0);
+        assert_eq!(outline.shape().step, 8.125);
         let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / 1000.0;
         assert!(shortfall < -4.0, "it is out of range");
-        assert_eq!(outline.shortfall(), -1.0 / 64.0);
+        assert_eq!(outline.shape().shortfall, -1.0 / 64.0);
         let outline = Outline::new(0.5, 6000.0, 2.0, 80.0, 1300.0);
-        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / f64::from(outline.spread());
-        assert!((f64::from(outline.shortfall()) - shortfall).abs() < 0.002);
+        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / f64::from(outline.shape().spread);
+        assert!((f64::from(outline.shape().shortfall) - shortfall).abs() < 0.002);
     }
 }

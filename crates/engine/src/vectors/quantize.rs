@@ -16,18 +16,16 @@
 
 #![allow(
     clippy::inline_always,
-    reason = "what is not inlined is not compiled for the processor feature"
+    reason = "what is not inlined is not compiled for the instruction set"
 )]
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::{
     Metric, Result,
-    sync::table::Table,
+    sync::table::{Rows, Table},
     vectors::{
-        kernels::{
-            self, BLOCK, CodeProducts, Computation, Halves, LANES, code_products, nearest, range,
-        },
+        kernels::{self, BLOCK, Computation, Halves, LANES, Simd, nearest, range},
         margin::Margin,
         neighbor::Neighbor,
         outline::{Outline, inverse_norm},
@@ -40,6 +38,9 @@ const WORD: usize = size_of::<u64>();
 /// The words that [`Encoding`] fills at a time.
 const WORDS: usize = LANES / WORD;
 
+/// The words of the [`Outline`] behind an upper half.
+const OUTLINE_WORDS: usize = 1;
+
 /// The words of the [`Shape`] behind a lower half: four numbers in single precision.
 const SHAPE_WORDS: usize = 2;
 
@@ -49,7 +50,7 @@ const LEAST_DIMENSION: usize = 32;
 /// The greatest value of a code. The least is 0.
 const TOP: f32 = 255.0;
 
-/// What [`CodeProducts`] subtracts from each value of one operand.
+/// What [`Simd::code_products`] subtracts from each value of one operand.
 const MIDDLE: f32 = 128.0;
 
 /// The number of codes that [`ByCode::rank_all`] ranks together.
@@ -61,12 +62,10 @@ pub struct Codes {
     dimension: usize,
     /// [`MIDDLE`] times the square root of the dimension.
     middle: f32,
-    /// The upper halves.
+    /// The upper halves, each with its [`Outline`] behind it.
     upper: Table<AtomicU64>,
     /// The lower halves, each with its [`Shape`] behind it.
     lower: Table<AtomicU64>,
-    /// What the ranks by upper halves need besides: the [`Outline`] of each.
-    outlines: Table<AtomicU64>,
 }
 
 /// The code of a query: what [`Codes`] holds of a point. Its memory is used again for the next
@@ -81,7 +80,6 @@ pub struct Code {
 #[derive(Clone, Copy, Debug)]
 pub struct ByCode<'a> {
     codes: &'a Codes,
-    products: CodeProducts,
     metric: Metric,
     values: Halves<'a>,
     shape: Shape,
@@ -112,9 +110,8 @@ impl Codes {
         Codes {
             dimension,
             middle: MIDDLE * (dimension as f32).sqrt(),
-            upper: Table::new(words),
+            upper: Table::new(words + OUTLINE_WORDS),
             lower: Table::new(words + SHAPE_WORDS),
-            outlines: Table::new(1),
         }
     }
 
@@ -135,29 +132,28 @@ impl Codes {
     #[cfg(any(test, feature = "layers"))]
     #[must_use]
     pub fn bytes(dimension: usize) -> usize {
-        (2 * half_words(dimension) + SHAPE_WORDS + 1) * WORD
+        (2 * half_words(dimension) + OUTLINE_WORDS + SHAPE_WORDS) * WORD
     }
 
     /// Reserves memory for the codes of the slots below `slots`.
     pub fn reserve(&self, slots: usize) -> Result<()> {
         self.upper.ensure(slots)?;
-        self.lower.ensure(slots)?;
-        self.outlines.ensure(slots)
+        self.lower.ensure(slots)
     }
 
     /// Stores the code of the vector in `slot`. One thread at a time calls this, before any other
     /// can know the slot.
     pub fn store(&self, slot: u32, vector: &[f32]) -> Result<()> {
         self.reserve(slot as usize + 1)?;
-        let outline = encode(vector, self.upper.row(slot), self.lower.row(slot));
-        outline.store(self.outlines.get(slot));
+        encode(vector, self.upper.row(slot), self.lower.row(slot));
         Ok(())
     }
 
     /// Makes `code` the code of a query.
     pub fn encode(&self, vector: &[f32], code: &mut Code) {
         let words = half_words(self.dimension);
-        code.upper.resize_with(words, AtomicU64::default);
+        code.upper
+            .resize_with(words + OUTLINE_WORDS, AtomicU64::default);
         code.lower
             .resize_with(words + SHAPE_WORDS, AtomicU64::default);
         encode(vector, &code.upper, &code.lower);
@@ -184,9 +180,9 @@ impl Codes {
         lower: &'a [AtomicU64],
     ) -> ByCode<'a> {
         let shape = Shape::of(lower);
+        let upper = &upper[..half_words(self.dimension)];
         ByCode {
             codes: self,
-            products: code_products(),
             metric,
             values: Halves { upper, lower },
             shape,
@@ -204,17 +200,16 @@ impl Codes {
         }
     }
 
-    /// The upper half of the code in `slot`, and its outline.
+    /// The upper half of the code in `slot`, with its [`Outline`] behind it.
     #[inline]
-    pub(super) fn upper_half(&self, slot: u32) -> (&[AtomicU64], Outline) {
-        (self.upper.row(slot), Outline::load(self.outlines.get(slot)))
+    pub(super) fn upper_half(&self, slot: u32) -> &[AtomicU64] {
+        self.upper.row(slot)
     }
 
-    /// Prefetches what a rank by the upper half in `slot` reads.
+    /// All upper halves, each with its [`Outline`] behind it.
     #[inline]
-    pub(super) fn prefetch_upper(&self, slot: u32) {
-        kernels::prefetch(self.upper.row(slot));
-        kernels::prefetch_line(self.outlines.get(slot));
+    pub(super) fn upper_halves(&self) -> Rows<'_, AtomicU64> {
+        self.upper.rows()
     }
 
     /// The number of values in a half, twice: those of the vector, filled up with zeros.
@@ -237,14 +232,7 @@ impl ByCode<'_> {
     #[inline]
     #[must_use]
     pub fn rank(&self, slot: u32) -> f32 {
-        let halves = self.codes.halves(slot);
-        let mut product = [0];
-        (self.products)(self.values, &[halves], &mut product);
-        if self.metric == Metric::Cosine {
-            self.cosine(Shape::of(halves.lower), product[0])
-        } else {
-            self.euclidean(Shape::of(halves.lower), product[0])
-        }
+        kernels::compute(RankOne { ranks: *self, slot })
     }
 
     /// How far ranks may be off, if codes have the quantization steps of the code in `slot`.
@@ -263,14 +251,72 @@ impl ByCode<'_> {
     /// Sets the rank of each neighbour, bit for bit as [`ByCode::rank`] gives it.
     #[inline]
     pub fn rank_all(&self, neighbors: &mut [Neighbor]) {
-        for some in neighbors.chunks_mut(TOGETHER) {
+        let ranks = *self;
+        kernels::compute(RankAll { ranks, neighbors });
+    }
+
+    #[inline(always)]
+    fn cosine(&self, shape: Shape, product: i32) -> f32 {
+        let inner = self.inner(shape, product) + shape.mean * self.shape.mean;
+        1.0 - inner * shape.inverse_norm() * self.inverse_norm
+    }
+
+    #[inline(always)]
+    fn euclidean(&self, shape: Shape, product: i32) -> f32 {
+        let means = shape.mean - self.shape.mean;
+        shape.spread + self.shape.spread - 2.0 * self.inner(shape, product) + means * means
+    }
+
+    /// `w₁ · w₂`, from the product that [`Simd::code_products`] gives.
+    #[inline(always)]
+    fn inner(&self, shape: Shape, product: i32) -> f32 {
+        shape.scale * self.shape.scale * product as f32 - shape.sum * self.middle_sum
+    }
+}
+
+/// Ranks one point.
+struct RankOne<'c> {
+    ranks: ByCode<'c>,
+    slot: u32,
+}
+
+impl Computation for RankOne<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn compute<S: Simd>(self, simd: S) -> f32 {
+        let RankOne { ranks, slot } = self;
+        let halves = ranks.codes.halves(slot);
+        let mut product = [0];
+        simd.code_products(ranks.values, &[halves], &mut product);
+        if ranks.metric == Metric::Cosine {
+            ranks.cosine(Shape::of(halves.lower), product[0])
+        } else {
+            ranks.euclidean(Shape::of(halves.lower), product[0])
+        }
+    }
+}
+
+/// Ranks points, some of them together.
+struct RankAll<'r, 'c> {
+    ranks: ByCode<'c>,
+    neighbors: &'r mut [Neighbor],
+}
+
+impl Computation for RankAll<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn compute<S: Simd>(self, simd: S) {
+        let ranks_of = self.ranks;
+        for some in self.neighbors.chunks_mut(TOGETHER) {
             let mut halves = [Halves::NONE; TOGETHER];
             for (halves, neighbor) in halves.iter_mut().zip(&*some) {
-                *halves = self.codes.halves(neighbor.slot);
+                *halves = ranks_of.codes.halves(neighbor.slot);
             }
             let halves = &halves[..some.len()];
             let mut products = [0; TOGETHER];
-            (self.products)(self.values, halves, &mut products);
+            simd.code_products(ranks_of.values, halves, &mut products);
             let mut shapes = [Shape::default(); TOGETHER];
             for (shape, halves) in shapes.iter_mut().zip(halves) {
                 *shape = Shape::of(halves.lower);
@@ -278,37 +324,19 @@ impl ByCode<'_> {
             // The loops go over whole arrays, so that the compiler computes several ranks in one
             // instruction.
             let mut ranks = [0.0; TOGETHER];
-            if self.metric == Metric::Cosine {
+            if ranks_of.metric == Metric::Cosine {
                 for index in 0..TOGETHER {
-                    ranks[index] = self.cosine(shapes[index], products[index]);
+                    ranks[index] = ranks_of.cosine(shapes[index], products[index]);
                 }
             } else {
                 for index in 0..TOGETHER {
-                    ranks[index] = self.euclidean(shapes[index], products[index]);
+                    ranks[index] = ranks_of.euclidean(shapes[index], products[index]);
                 }
             }
             for (neighbor, rank) in some.iter_mut().zip(ranks) {
                 neighbor.rank = rank;
             }
         }
-    }
-
-    #[inline]
-    fn cosine(&self, shape: Shape, product: i32) -> f32 {
-        let inner = self.inner(shape, product) + shape.mean * self.shape.mean;
-        1.0 - inner * shape.inverse_norm() * self.inverse_norm
-    }
-
-    #[inline]
-    fn euclidean(&self, shape: Shape, product: i32) -> f32 {
-        let means = shape.mean - self.shape.mean;
-        shape.spread + self.shape.spread - 2.0 * self.inner(shape, product) + means * means
-    }
-
-    /// `w₁ · w₂`, from the product that [`CodeProducts`] gives.
-    #[inline]
-    fn inner(&self, shape: Shape, product: i32) -> f32 {
-        shape.scale * self.shape.scale * product as f32 - shape.sum * self.middle_sum
     }
 }
 
@@ -342,14 +370,14 @@ fn half_words(dimension: usize) -> usize {
     dimension.div_ceil(2).next_multiple_of(BLOCK) / WORD
 }
 
-/// Writes the code of a vector into both halves, the shape behind the lower one, and returns the
-/// outline of the upper one.
-fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) -> Outline {
+/// Writes the code of a vector into both halves, the outline behind the upper one and the shape behind
+/// the lower one.
+fn encode(vector: &[f32], upper: &[AtomicU64], lower: &[AtomicU64]) {
     kernels::compute(Encoding {
         vector,
         upper,
         lower,
-    })
+    });
 }
 
 struct Encoding<'a> {
@@ -359,15 +387,16 @@ struct Encoding<'a> {
 }
 
 impl Computation for Encoding<'_> {
-    type Output = Outline;
+    type Output = ();
 
     #[inline(always)]
-    fn compute(self) -> Outline {
+    fn compute<S: Simd>(self, _: S) {
         let Encoding {
             vector,
             upper,
             lower,
         } = self;
+        let (upper, outline) = upper.split_at(upper.len() - OUTLINE_WORDS);
         let (lowest, highest) = range(vector);
         let scale = (highest - lowest) / TOP;
         let steps = if scale > 0.0 { scale.recip() } else { 0.0 };
@@ -406,13 +435,14 @@ impl Computation for Encoding<'_> {
         }
         let [_, _, spread, mean] = shape;
         let upper_sum = total(sums.upper);
-        Outline::new(
+        let own = Outline::new(
             scale,
             spread,
             mean,
             total(sums.upper_squares) - upper_sum * upper_sum / n,
             total(sums.products) - upper_sum * sum / n,
-        )
+        );
+        own.store(&outline[0]);
     }
 }
 

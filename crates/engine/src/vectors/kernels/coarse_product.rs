@@ -1,59 +1,25 @@
 //! The inner product of coarse codes (vectors quantized to 4 bits a value) with a query: the kernel in
-//! which walks of a graph spend most of their time.
+//! which walks of a graph spend most of their time. See
+//! [`Simd::coarse_products`](super::Simd::coarse_products).
 //!
 //! All sums are of integers, so all variants give equal results.
 
-use std::sync::{
-    LazyLock,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::Level;
+use crate::sync::table::Group;
 
 /// The number of codes whose products are computed side by side.
-pub const ABREAST: usize = 4;
+pub const ABREAST: usize = 8;
 
-/// Computes `Σ a · query` over the values of the query and of each code `a` of `codes`, the upper half
-/// of a code (see [`Halves`](super::Halves)). The query has as many values as a code and none of them
-/// is -128. The products are exact up to 65,536 values.
-///
-/// # Panics
-/// Panics if a code is shorter than the query, or the query is no multiple of
-/// [`BLOCK`](super::BLOCK) twice.
-pub type CoarseProducts = fn(query: &[i8], codes: &[&[AtomicU64]; ABREAST]) -> [i32; ABREAST];
-
-/// The fastest variant that this processor can run, chosen once.
-#[must_use]
-pub fn coarse_products() -> CoarseProducts {
-    static CHOSEN: LazyLock<CoarseProducts> = LazyLock::new(|| variants().next().unwrap_or(scalar));
-    *CHOSEN
-}
-
-/// All variants that this processor can run, the fastest first.
-fn variants() -> impl Iterator<Item = CoarseProducts> {
-    #[cfg(target_arch = "x86_64")]
-    let simd = {
-        use std::arch::is_x86_feature_detected as has;
-        [
-            (Level::Avx512.is_available() && has!("avx512bw") && has!("avx512vnni"))
-                .then_some(x86::AVX512_VNNI),
-            (Level::Avx2.is_available() && has!("avxvnni")).then_some(x86::AVX_VNNI),
-            Level::Avx2.is_available().then_some(x86::AVX2),
-        ]
-    };
-    #[cfg(target_arch = "aarch64")]
-    let simd = [Level::Neon.is_available().then_some(arm::NEON)];
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let simd: [Option<CoarseProducts>; 0] = [];
-    simd.into_iter().flatten().chain([scalar as CoarseProducts])
-}
+/// Coarse codes: the upper halves of codes (see [`Halves`](super::Halves)), and perhaps more behind each.
+pub type CoarseCodes<'a> = Group<'a, AtomicU64, ABREAST>;
 
 /// The reference that every other variant is tested against.
-fn scalar(query: &[i8], codes: &[&[AtomicU64]; ABREAST]) -> [i32; ABREAST] {
+pub(super) fn plain(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
     let (first, second) = query.split_at(query.len() / 2);
-    codes.map(|code| {
-        let bytes = code
+    std::array::from_fn(|place| {
+        let bytes = codes
+            .row(place)
             .iter()
             .flat_map(|word| word.load(Relaxed).to_ne_bytes());
         let values = bytes
@@ -66,54 +32,61 @@ fn scalar(query: &[i8], codes: &[&[AtomicU64]; ABREAST]) -> [i32; ABREAST] {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+pub(super) mod x86 {
     use std::{
         arch::x86_64::{
-            __m128i, __m256i, __m512i, _mm_add_epi32, _mm_storeu_si128, _mm256_add_epi16,
-            _mm256_add_epi32, _mm256_and_si256, _mm256_castsi256_si128, _mm256_dpbusd_avx_epi32,
-            _mm256_extracti128_si256, _mm256_hadd_epi32, _mm256_loadu_si256, _mm256_madd_epi16,
-            _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_si256,
-            _mm256_srli_epi16, _mm512_and_si512, _mm512_castsi512_si256, _mm512_dpbusd_epi32,
-            _mm512_extracti64x4_epi64, _mm512_maskz_loadu_epi64, _mm512_set1_epi8,
-            _mm512_setzero_si512, _mm512_srli_epi16,
+            __m256i, __m512i, _mm256_add_epi16, _mm256_add_epi32, _mm256_and_si256,
+            _mm256_castps_si256, _mm256_castsi256_ps, _mm256_dpbusd_avx_epi32, _mm256_hadd_epi32,
+            _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_permute2x128_si256,
+            _mm256_set_epi64x, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_si256,
+            _mm256_shuffle_ps, _mm256_srli_epi16, _mm256_storeu_si256, _mm512_and_si512,
+            _mm512_castsi512_si256, _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64,
+            _mm512_maskz_loadu_epi64, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_srli_epi16,
         },
         sync::atomic::AtomicU64,
     };
 
-    use super::{ABREAST, CoarseProducts};
+    use super::{ABREAST, CoarseCodes};
 
-    /// The blocks of 32 bytes whose products of 16 bits cannot overflow: 8 sums of two products of at
-    /// most 15 and 127.
+    /// The bytes of a block.
+    const BYTES: usize = 32;
+
+    /// The blocks whose products of 16 bits cannot overflow: 8 sums of two products of at most 15 and
+    /// 127.
     const BLOCKS: usize = 4;
 
-    // SAFETY: this variant is used only where the processor has AVX-512F, AVX-512BW and VNNI.
-    pub const AVX512_VNNI: CoarseProducts = |query, codes| unsafe { avx512_vnni(query, codes) };
+    /// The codes that AVX2 has registers for.
+    const FOUR: usize = 4;
 
+    #[inline]
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
-    fn avx512_vnni(query: &[i8], codes: &[&[AtomicU64]; ABREAST]) -> [i32; ABREAST] {
+    pub fn avx512_vnni(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
         let lower = _mm512_set1_epi8(0x0F);
         let (first, second) = query.split_at(query.len() / 2);
         let words = first.len() / size_of::<AtomicU64>();
-        let [a, b, c, d] = *codes;
-        let codes = [&a[..words], &b[..words], &c[..words], &d[..words]];
+        assert!(words <= codes.width(), "a code is as long as the query");
         let mut sums = [_mm512_setzero_si512(); ABREAST];
-        for at in (0..words).step_by(8) {
+        let mut at = 0;
+        while at < words {
             let mask = u8::MAX >> 8_usize.saturating_sub(words - at);
-            // SAFETY: the mask keeps the loads within the slices, which are equally long.
-            let of_query = |half: &[i8]| unsafe {
-                _mm512_maskz_loadu_epi64(mask, half.as_ptr().add(8 * at).cast())
+            // SAFETY: the mask keeps the loads within the query and the codes.
+            let load = |start: *const AtomicU64| unsafe {
+                _mm512_maskz_loadu_epi64(mask, start.wrapping_add(at).cast())
             };
-            let (first, second) = (of_query(first), of_query(second));
-            for (sum, code) in sums.iter_mut().zip(codes) {
-                // SAFETY: as above.
-                let code = unsafe { _mm512_maskz_loadu_epi64(mask, code.as_ptr().add(at).cast()) };
+            let (first, second) = (load(first.as_ptr().cast()), load(second.as_ptr().cast()));
+            for (sum, &start) in sums.iter_mut().zip(codes.starts()) {
+                let code = load(start);
                 let high = _mm512_and_si512(_mm512_srli_epi16::<4>(code), lower);
                 *sum = _mm512_dpbusd_epi32(*sum, _mm512_and_si512(code, lower), first);
                 *sum = _mm512_dpbusd_epi32(*sum, high, second);
             }
+            at += 8;
         }
-        let [a, b, c, d] = sums;
-        sums_of_lanes([halved(a), halved(b), halved(c), halved(d)])
+        let mut halves = [[_mm256_setzero_si256(); FOUR]; 2];
+        for (place, sum) in sums.into_iter().enumerate() {
+            halves[place / FOUR][place % FOUR] = halved(sum);
+        }
+        sums_of_lanes(halves)
     }
 
     /// The sums of the lanes of both halves.
@@ -124,143 +97,157 @@ mod x86 {
         _mm256_add_epi32(_mm512_castsi512_si256(sums), high)
     }
 
-    // SAFETY: this variant is used only where the processor has AVX2 and AVX-VNNI.
-    pub const AVX_VNNI: CoarseProducts = |query, codes| unsafe { avx_vnni(query, codes) };
-
+    #[inline]
     #[target_feature(enable = "avx2,avxvnni")]
-    fn avx_vnni(query: &[i8], codes: &[&[AtomicU64]; ABREAST]) -> [i32; ABREAST] {
-        let (first, second) = halves(query);
-        let codes = in_blocks(codes, first.len());
-        let mut sums = [_mm256_setzero_si256(); ABREAST];
-        for (block, (first, second)) in first.iter().zip(second).enumerate() {
-            let (first, second) = (load(first), load(second));
-            for (sum, code) in sums.iter_mut().zip(codes) {
-                let [low, high] = values(&code[block]);
-                *sum = _mm256_dpbusd_avx_epi32(*sum, low, first);
-                *sum = _mm256_dpbusd_avx_epi32(*sum, high, second);
+    pub fn avx_vnni(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
+        let (first, second) = query.split_at(query.len() / 2);
+        assert!(first.len() <= size_of::<AtomicU64>() * codes.width());
+        let four = |starts: &[*const AtomicU64; FOUR]| {
+            let mut sums = [_mm256_setzero_si256(); FOUR];
+            let mut at = 0;
+            while at < first.len() {
+                let (first, second) = (load(first.as_ptr(), at), load(second.as_ptr(), at));
+                for (sum, &start) in sums.iter_mut().zip(starts) {
+                    let [low, high] = values(start, at);
+                    *sum = _mm256_dpbusd_avx_epi32(*sum, low, first);
+                    *sum = _mm256_dpbusd_avx_epi32(*sum, high, second);
+                }
+                at += BYTES;
             }
-        }
-        sums_of_lanes(sums)
+            sums
+        };
+        let [a, b] = codes.starts().as_chunks().0 else {
+            unreachable!("eight are two times four")
+        };
+        sums_of_lanes([four(a), four(b)])
     }
 
-    // SAFETY: this variant is used only where the processor has AVX2.
-    pub const AVX2: CoarseProducts = |query, codes| unsafe { avx2(query, codes) };
-
+    #[inline]
     #[target_feature(enable = "avx2")]
-    fn avx2(query: &[i8], codes: &[&[AtomicU64]; ABREAST]) -> [i32; ABREAST] {
-        let ones = _mm256_set1_epi16(1);
-        let (first, second) = halves(query);
-        let codes = in_blocks(codes, first.len());
-        let mut sums = [_mm256_setzero_si256(); ABREAST];
-        for start in (0..first.len()).step_by(BLOCKS) {
-            let mut parts = [_mm256_setzero_si256(); ABREAST];
-            for block in start..first.len().min(start + BLOCKS) {
-                let (first, second) = (load(&first[block]), load(&second[block]));
-                for (part, code) in parts.iter_mut().zip(codes) {
-                    let [low, high] = values(&code[block]);
-                    let products = _mm256_add_epi16(
-                        _mm256_maddubs_epi16(low, first),
-                        _mm256_maddubs_epi16(high, second),
-                    );
-                    *part = _mm256_add_epi16(*part, products);
+    pub fn avx2(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
+        let (first, second) = query.split_at(query.len() / 2);
+        assert!(first.len() <= size_of::<AtomicU64>() * codes.width());
+        let four = |starts: &[*const AtomicU64; FOUR]| {
+            let ones = _mm256_set1_epi16(1);
+            let mut sums = [_mm256_setzero_si256(); FOUR];
+            let mut at = 0;
+            while at < first.len() {
+                let end = first.len().min(at + BLOCKS * BYTES);
+                let mut parts = [_mm256_setzero_si256(); FOUR];
+                while at < end {
+                    let (first, second) = (load(first.as_ptr(), at), load(second.as_ptr(), at));
+                    for (part, &start) in parts.iter_mut().zip(starts) {
+                        let [low, high] = values(start, at);
+                        let products = _mm256_add_epi16(
+                            _mm256_maddubs_epi16(low, first),
+                            _mm256_maddubs_epi16(high, second),
+                        );
+                        *part = _mm256_add_epi16(*part, products);
+                    }
+                    at += BYTES;
+                }
+                for (sum, part) in sums.iter_mut().zip(parts) {
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(part, ones));
                 }
             }
-            for (sum, part) in sums.iter_mut().zip(parts) {
-                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(part, ones));
-            }
-        }
-        sums_of_lanes(sums)
+            sums
+        };
+        let [a, b] = codes.starts().as_chunks().0 else {
+            unreachable!("eight are two times four")
+        };
+        sums_of_lanes([four(a), four(b)])
     }
 
-    /// A block of 32 bytes of a code.
-    type Block = [AtomicU64; 4];
-
-    /// The values of a query that the lower and the upper 4 bits of each block are multiplied with.
-    #[inline]
-    fn halves(query: &[i8]) -> (&[[i8; 32]], &[[i8; 32]]) {
-        let (first, second) = query.split_at(query.len() / 2);
-        (first.as_chunks().0, second.as_chunks().0)
-    }
-
-    /// The first blocks of each code. A call of `map` would not be compiled into its caller.
-    #[inline]
-    fn in_blocks<'a>(
-        [a, b, c, d]: &[&'a [AtomicU64]; ABREAST],
-        blocks: usize,
-    ) -> [&'a [Block]; ABREAST] {
-        let of = |code: &'a [AtomicU64]| &code.as_chunks().0[..blocks];
-        [of(a), of(b), of(c), of(d)]
-    }
-
-    /// The values of a query that a block is multiplied with.
+    /// The block at an offset in bytes.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn load(values: &[i8; 32]) -> __m256i {
-        // SAFETY: the array holds the 32 bytes that are read; the load takes any alignment.
-        unsafe { _mm256_loadu_si256(values.as_ptr().cast()) }
+    fn load<T>(start: *const T, at: usize) -> __m256i {
+        // SAFETY: the callers stay within the query and the codes; the load takes any alignment.
+        unsafe { _mm256_loadu_si256(start.wrapping_byte_add(at).cast()) }
     }
 
-    /// The values of a block: those of the lower 4 bits, and those of the upper.
+    /// The values of a block of a code: those of the lower 4 bits, and those of the upper.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn values(block: &Block) -> [__m256i; 2] {
+    fn values(code: *const AtomicU64, at: usize) -> [__m256i; 2] {
         let lower = _mm256_set1_epi8(0x0F);
-        // SAFETY: the array holds the 32 bytes that are read; the load takes any alignment.
-        let bytes = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
+        let bytes = load(code, at);
         let high = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), lower);
         [_mm256_and_si256(bytes, lower), high]
     }
 
+    /// The sums of the lanes of each.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn sums_of_lanes([a, b, c, d]: [__m256i; ABREAST]) -> [i32; ABREAST] {
-        let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-        let sums: __m128i = _mm_add_epi32(
-            _mm256_castsi256_si128(pairs),
-            _mm256_extracti128_si256::<1>(pairs),
+    fn sums_of_lanes([first, second]: [[__m256i; FOUR]; 2]) -> [i32; ABREAST] {
+        let of_four = |[a, b, c, d]: [__m256i; FOUR]| {
+            _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d))
+        };
+        let (first, second) = (of_four(first), of_four(second));
+        let sums = _mm256_add_epi32(
+            _mm256_permute2x128_si256::<0x20>(first, second),
+            _mm256_permute2x128_si256::<0x31>(first, second),
         );
         let mut found = [0; ABREAST];
-        // SAFETY: the array holds the 16 bytes that are written; the store takes any alignment.
-        unsafe { _mm_storeu_si128(found.as_mut_ptr().cast(), sums) }
+        // SAFETY: the array holds the 32 bytes that are written; the store takes any alignment.
+        unsafe { _mm256_storeu_si256(found.as_mut_ptr().cast(), sums) }
+        found
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn halves(words: [u64; ABREAST]) -> [[u32; ABREAST]; 2] {
+        let words = words.map(u64::cast_signed);
+        // The shuffles take pairs from each half of both in turn.
+        let [first, second] = [0, 2].map(|at| {
+            let words = _mm256_set_epi64x(words[at + 5], words[at + 4], words[at + 1], words[at]);
+            _mm256_castsi256_ps(words)
+        });
+        let upper = _mm256_castps_si256(_mm256_shuffle_ps::<0xDD>(first, second));
+        let lower = _mm256_castps_si256(_mm256_shuffle_ps::<0x88>(first, second));
+        let mut found = [[0; ABREAST]; 2];
+        // SAFETY: the arrays hold the 32 bytes that are written; the store takes any alignment.
+        unsafe {
+            _mm256_storeu_si256(found[0].as_mut_ptr().cast(), upper);
+            _mm256_storeu_si256(found[1].as_mut_ptr().cast(), lower);
+        }
         found
     }
 }
 
 #[cfg(target_arch = "aarch64")]
-mod arm {
-    use std::{
-        arch::aarch64::{
-            vaddvq_s32, vandq_u8, vdupq_n_s16, vdupq_n_s32, vdupq_n_u8, vget_high_s8, vget_low_s8,
-            vld1q_s8, vld1q_u8, vmlal_s8, vpadalq_s16, vreinterpretq_s8_u8, vshrq_n_u8,
-        },
-        sync::atomic::AtomicU64,
+pub(super) mod arm {
+    use std::arch::aarch64::{
+        vaddvq_s32, vandq_u8, vdupq_n_s16, vdupq_n_s32, vdupq_n_u8, vget_high_s8, vget_low_s8,
+        vld1q_s8, vld1q_u8, vmlal_s8, vpadalq_s16, vreinterpretq_s8_u8, vshrq_n_u8,
     };
 
-    use super::{ABREAST, CoarseProducts};
+    use super::{ABREAST, CoarseCodes};
 
-    /// The blocks of 16 bytes whose products of 16 bits cannot overflow: 16 products of at most 15 and
-    /// 127.
+    /// The bytes of a block.
+    const BYTES: usize = 16;
+
+    /// The blocks whose products of 16 bits cannot overflow: 16 products of at most 15 and 127.
     const BLOCKS: usize = 4;
 
-    // SAFETY: this variant is used only where the processor has NEON.
-    pub const NEON: CoarseProducts = |query, codes| unsafe { neon(query, codes) };
-
+    #[inline]
     #[target_feature(enable = "neon")]
-    fn neon(query: &[i8], codes: &[&[AtomicU64]; ABREAST]) -> [i32; ABREAST] {
+    pub fn neon(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
         let (first, second) = query.split_at(query.len() / 2);
-        let (first, second) = (first.as_chunks::<16>().0, second.as_chunks::<16>().0);
-        let codes = codes.map(|code| &code.as_chunks::<2>().0[..first.len()]);
+        assert!(first.len() <= size_of::<u64>() * codes.width());
         let lower = vdupq_n_u8(15);
         let mut sums = [vdupq_n_s32(0); ABREAST];
-        for start in (0..first.len()).step_by(BLOCKS) {
+        let mut at = 0;
+        while at < first.len() {
+            let end = first.len().min(at + BLOCKS * BYTES);
             let mut parts = [vdupq_n_s16(0); ABREAST];
-            for block in start..first.len().min(start + BLOCKS) {
-                // SAFETY: the arrays hold the 16 bytes that are read, at any alignment.
+            while at < end {
+                // SAFETY: the block is within the query, and a load takes any alignment.
                 let [low, high] =
-                    [first, second].map(|half| unsafe { vld1q_s8(half[block].as_ptr()) });
-                for (part, code) in parts.iter_mut().zip(codes) {
-                    // SAFETY: as above.
-                    let bytes = unsafe { vld1q_u8(code[block].as_ptr().cast()) };
+                    [first, second].map(|half| unsafe { vld1q_s8(half.as_ptr().add(at)) });
+                for (part, &start) in parts.iter_mut().zip(codes.starts()) {
+                    // SAFETY: the block is within the code, which is as long as the query.
+                    let bytes = unsafe { vld1q_u8(start.cast::<u8>().add(at)) };
                     let a = vreinterpretq_s8_u8(vandq_u8(bytes, lower));
                     let b = vreinterpretq_s8_u8(vshrq_n_u8::<4>(bytes));
                     *part = vmlal_s8(*part, vget_low_s8(a), vget_low_s8(low));
@@ -268,6 +255,7 @@ mod arm {
                     *part = vmlal_s8(*part, vget_low_s8(b), vget_low_s8(high));
                     *part = vmlal_s8(*part, vget_high_s8(b), vget_high_s8(high));
                 }
+                at += BYTES;
             }
             for (sum, part) in sums.iter_mut().zip(parts) {
                 *sum = vpadalq_s16(*sum, part);
@@ -279,24 +267,31 @@ mod arm {
 
 #[cfg(test)]
 mod tests {
-    use proptest::{array::uniform4, collection::vec, prelude::*};
+    use proptest::{array::uniform8, collection::vec, prelude::*};
 
     use super::*;
-    use crate::vectors::kernels::BLOCK;
+    use crate::vectors::kernels::{BLOCK, Computation, InstructionSet, Simd, compute};
+
+    struct Products<'p>(&'p [i8], &'p CoarseCodes<'p>);
+
+    impl Computation for Products<'_> {
+        type Output = [i32; ABREAST];
+
+        fn compute<S: Simd>(self, simd: S) -> [i32; ABREAST] {
+            simd.coarse_products(self.0, self.1)
+        }
+    }
 
     fn agree(query: &[i8], codes: &[Vec<u64>; ABREAST]) {
         let codes = codes
             .each_ref()
             .map(|code| code.iter().copied().map(AtomicU64::new).collect::<Vec<_>>());
-        let codes = codes.each_ref().map(Vec::as_slice);
-        let expected = scalar(query, &codes);
-        for (number, variant) in variants().enumerate() {
-            let words = codes[0].len();
-            assert_eq!(
-                variant(query, &codes),
-                expected,
-                "variant {number}, {words} words"
-            );
+        let codes = Group::of(codes.each_ref().map(Vec::as_slice));
+        let expected = plain(query, &codes);
+        for set in InstructionSet::available() {
+            let words = codes.width();
+            let found = set.compute(Products(query, &codes));
+            assert_eq!(found, expected, "{set:?}, {words} words");
         }
     }
 
@@ -309,7 +304,7 @@ mod tests {
         fn every_variant_gives_the_same_products(
             (query, codes) in (1..9_usize).prop_flat_map(|blocks| {
                 let words = vec(prop_oneof![Just(u64::MAX), any::<u64>()], blocks * BLOCK / 8);
-                (vec(value(), 2 * blocks * BLOCK), uniform4(words))
+                (vec(value(), 2 * blocks * BLOCK), uniform8(words))
             }),
         ) {
             agree(&query, &codes);
@@ -330,7 +325,7 @@ mod tests {
         code[0] = AtomicU64::new(u64::from_ne_bytes([0x21, 0x0F, 0, 0, 0, 0, 0, 0]));
         let mut query = [0; 64];
         (query[0], query[1], query[32]) = (3, -127, 5);
-        let products = coarse_products()(&query, &[&code; ABREAST]);
+        let products = compute(Products(&query, &Group::of([&code; ABREAST])));
         assert_eq!(products, [3 - 15 * 127 + 2 * 5; ABREAST]);
     }
 }

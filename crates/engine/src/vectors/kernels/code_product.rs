@@ -1,18 +1,17 @@
-//! The inner product of whole codes (vectors quantized to 8 bits a value).
+//! The inner product of whole codes (vectors quantized to 8 bits a value), see
+//! [`Simd::code_products`](super::Simd::code_products).
 //!
 //! All sums are of integers, so all variants give equal results.
 
-use std::sync::{
-    LazyLock,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-use super::Level;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A code in two halves of equal length `[bytes]`, a multiple of [`BLOCK`]: the upper and the lower
 /// 4 bits of each value. The lower 4 bits of byte `i` of a half belong to value `i`, its upper 4
 /// bits to value `bytes + i`.
+///
+/// A code is written before any other thread learns of its slot, and is not written again while any
+/// thread may read it. The words are atomic so that writing them needs no unsafe code; the kernels
+/// read them as plain memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Halves<'a> {
     /// The upper 4 bits of each value.
@@ -23,45 +22,6 @@ pub struct Halves<'a> {
 
 /// The bytes that a half is a multiple of.
 pub const BLOCK: usize = 32;
-
-/// Computes `Σ a · (b - 128)` over the values of the code `b` and of each code `a` of `codes`. It
-/// writes one product for each of `codes`, at most as many as `products` holds. One operand is
-/// unsigned and one signed, since that is what processors multiply. The products are exact up to
-/// 65,536 values.
-///
-/// A code is written before any other thread learns of its slot, and is not written again while any
-/// thread may read it. The words are atomic so that writing them needs no unsafe code; the kernels
-/// read them as plain memory.
-///
-/// # Panics
-/// Panics if a half is shorter than those of `b`.
-pub type CodeProducts = fn(b: Halves, codes: &[Halves], products: &mut [i32]);
-
-/// The fastest variant that this processor can run, chosen once.
-#[must_use]
-pub fn code_products() -> CodeProducts {
-    static CHOSEN: LazyLock<CodeProducts> = LazyLock::new(|| variants().next().unwrap_or(scalar));
-    *CHOSEN
-}
-
-/// All variants that this processor can run, the fastest first.
-fn variants() -> impl Iterator<Item = CodeProducts> {
-    #[cfg(target_arch = "x86_64")]
-    let simd = {
-        use std::arch::is_x86_feature_detected as has;
-        [
-            (Level::Avx512.is_available() && has!("avx512bw") && has!("avx512vnni"))
-                .then_some(x86::AVX512_VNNI),
-            (Level::Avx2.is_available() && has!("avxvnni")).then_some(x86::AVX_VNNI),
-            Level::Avx2.is_available().then_some(x86::AVX2),
-        ]
-    };
-    #[cfg(target_arch = "aarch64")]
-    let simd = [Level::Neon.is_available().then_some(arm::NEON)];
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let simd: [Option<CodeProducts>; 0] = [];
-    simd.into_iter().flatten().chain([scalar as CodeProducts])
-}
 
 impl<'a> Halves<'a> {
     /// The halves of no values.
@@ -97,13 +57,13 @@ impl<'a> Halves<'a> {
 }
 
 /// The reference that every other variant is tested against.
-fn scalar(b: Halves, codes: &[Halves], products: &mut [i32]) {
+pub(super) fn plain(b: Halves, codes: &[Halves], products: &mut [i32]) {
     for (a, product) in codes.iter().zip(products) {
-        *product = scalar_product(a.first(b.upper.len()), b);
+        *product = plain_product(a.first(b.upper.len()), b);
     }
 }
 
-fn scalar_product(a: Halves, b: Halves) -> i32 {
+fn plain_product(a: Halves, b: Halves) -> i32 {
     let product = |(a, b): ([u8; 16], [u8; 16])| -> i32 {
         let products = a
             .into_iter()
@@ -119,7 +79,7 @@ fn scalar_product(a: Halves, b: Halves) -> i32 {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod x86 {
+pub(super) mod x86 {
     use std::arch::x86_64::{
         __m128i, __m256i, __m512i, _mm_add_epi32, _mm_cvtsi128_si32, _mm_shuffle_epi32,
         _mm256_add_epi32, _mm256_and_si256, _mm256_castsi256_si128, _mm256_cvtepi8_epi16,
@@ -131,7 +91,7 @@ mod x86 {
         _mm512_slli_epi16, _mm512_srli_epi16, _mm512_xor_si512,
     };
 
-    use super::{CodeProducts, Halves};
+    use super::Halves;
 
     /// The lower 4 bits of each byte.
     const LOWER: u64 = 0x0F0F_0F0F_0F0F_0F0F;
@@ -139,21 +99,18 @@ mod x86 {
     /// Turns an unsigned byte into a signed one, smaller by 128.
     const FLIP: u64 = 0x8080_8080_8080_8080;
 
-    // SAFETY: this variant is used only where the processor has AVX-512F and VNNI.
-    pub const AVX512_VNNI: CodeProducts =
-        |b, codes, products| unsafe { avx512_vnni_all(b, codes, products) };
-
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn avx512_vnni_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
+    #[inline]
+    pub fn avx512_vnni(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
-            *product = avx512_vnni(a.first(b.upper.len()), b.first(b.upper.len()));
+            *product = avx512_vnni_product(a.first(b.upper.len()), b.first(b.upper.len()));
         }
     }
 
     /// 128 values at a time. The slices are equally long.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-    fn avx512_vnni(a: Halves, b: Halves) -> i32 {
+    fn avx512_vnni_product(a: Halves, b: Halves) -> i32 {
         let lower = _mm512_set1_epi64(LOWER.cast_signed());
         let upper = _mm512_set1_epi64((!LOWER).cast_signed());
         let flip = _mm512_set1_epi64(FLIP.cast_signed());
@@ -184,12 +141,9 @@ mod x86 {
         _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]))
     }
 
-    // SAFETY: this variant is used only where the processor has AVX2 and AVX-VNNI.
-    pub const AVX_VNNI: CodeProducts =
-        |b, codes, products| unsafe { avx_vnni_all(b, codes, products) };
-
     #[target_feature(enable = "avx2,avxvnni")]
-    fn avx_vnni_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
+    #[inline]
+    pub fn avx_vnni(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
             *product = fold(a.first(b.upper.len()), b, |sum, a, b| {
                 _mm256_dpbusd_avx_epi32(sum, a, b)
@@ -197,11 +151,9 @@ mod x86 {
         }
     }
 
-    // SAFETY: this variant is used only where the processor has AVX2.
-    pub const AVX2: CodeProducts = |b, codes, products| unsafe { avx2_all(b, codes, products) };
-
     #[target_feature(enable = "avx2")]
-    fn avx2_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
+    #[inline]
+    pub fn avx2(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
             // Widened to 16 bits: the byte-wise instruction of AVX2 would saturate.
             *product = fold(a.first(b.upper.len()), b, |sum, a, b| {
@@ -275,7 +227,7 @@ mod x86 {
 }
 
 #[cfg(target_arch = "aarch64")]
-mod arm {
+pub(super) mod arm {
     use std::{
         arch::aarch64::{
             int32x4_t, uint8x16_t, vaddq_s32, vaddvq_s32, vdupq_n_s32, vdupq_n_u8, veorq_u8,
@@ -286,22 +238,20 @@ mod arm {
         sync::atomic::AtomicU64,
     };
 
-    use super::{CodeProducts, Halves};
-
-    // SAFETY: this variant is used only where the processor has NEON.
-    pub const NEON: CodeProducts = |b, codes, products| unsafe { neon_all(b, codes, products) };
+    use super::Halves;
 
     #[target_feature(enable = "neon")]
-    fn neon_all(b: Halves, codes: &[Halves], products: &mut [i32]) {
+    #[inline]
+    pub fn neon(b: Halves, codes: &[Halves], products: &mut [i32]) {
         for (a, product) in codes.iter().zip(products) {
-            *product = neon(a.first(b.upper.len()), b);
+            *product = neon_product(a.first(b.upper.len()), b);
         }
     }
 
     /// 32 values at a time, widened to 16 bits.
     #[inline]
     #[target_feature(enable = "neon")]
-    fn neon(a: Halves, b: Halves) -> i32 {
+    fn neon_product(a: Halves, b: Halves) -> i32 {
         let mut sums = [vdupq_n_s32(0); 2];
         let a = a
             .upper
@@ -351,6 +301,17 @@ mod tests {
     use proptest::{collection::vec, prelude::*};
 
     use super::*;
+    use crate::vectors::kernels::{Computation, InstructionSet, Simd, compute};
+
+    struct Products<'p>(Halves<'p>, &'p [Halves<'p>], &'p mut [i32]);
+
+    impl Computation for Products<'_> {
+        type Output = ();
+
+        fn compute<S: Simd>(self, simd: S) {
+            simd.code_products(self.0, self.1, self.2);
+        }
+    }
 
     /// A half of a code, in whole blocks.
     fn half(blocks: usize) -> impl Strategy<Value = Vec<u64>> {
@@ -364,14 +325,14 @@ mod tests {
     fn agree(a: [&[u64]; 2], b: [&[u64]; 2]) {
         let (a, b) = (a.map(words), b.map(words));
         let [a, b] = [&a, &b].map(|[upper, lower]| Halves { upper, lower });
-        let expected = scalar_product(a, b);
-        for (number, variant) in variants().enumerate() {
+        let expected = plain_product(a, b);
+        for set in InstructionSet::available() {
             let mut products = [1; 3];
-            variant(b, &[a, b, a], &mut products);
+            set.compute(Products(b, &[a, b, a], &mut products));
             assert_eq!(
                 products,
-                [expected, scalar_product(b, b), expected],
-                "variant {number}, {} words",
+                [expected, plain_product(b, b), expected],
+                "{set:?}, {} words",
                 a.upper.len()
             );
         }
@@ -409,7 +370,7 @@ mod tests {
             upper: &c,
             lower: &d,
         };
-        code_products()(second, &[first], &mut products);
+        compute(Products(second, &[first], &mut products));
         assert_eq!(products, [2 - 3 * 128 + 255 * 127]);
     }
 
@@ -423,6 +384,6 @@ mod tests {
             upper: half,
             lower: half,
         });
-        assert_eq!(scalar_product(most, least), -65_536 * 255 * 128);
+        assert_eq!(plain_product(most, least), -65_536 * 255 * 128);
     }
 }

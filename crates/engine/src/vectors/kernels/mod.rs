@@ -36,16 +36,16 @@ mod passing;
 mod prefetch;
 mod scalar;
 
-pub use coarse_product::{ABREAST, CoarseProducts, coarse_products};
-pub use code_product::{BLOCK, CodeProducts, Halves, code_products};
-pub use compiled::{Computation, LANES, compute, nearest, range};
+pub use coarse_product::{ABREAST, CoarseCodes};
+pub use code_product::{BLOCK, Halves};
+pub use compiled::{Computation, InstructionSet, LANES, Simd, compute, nearest, range};
 pub use cosine::inverse_norm;
 #[cfg(any(test, feature = "layers"))]
 pub use level::{Kernel, KernelOfFour};
 pub use level::{Kernels, Level, Sum};
 pub use ordinary::is_ordinary;
 pub use passing::{PassingOf, passing_of};
-pub use prefetch::{prefetch, prefetch_line};
+pub use prefetch::prefetch;
 
 /// The distance of `b` from `a`, both `[dimension]`, or a number that orders in the same way.
 ///

@@ -19,19 +19,16 @@ pub(super) fn prefetch_part<const COUNT: usize>(values: &[f32], at: usize) {
     );
 }
 
-/// Prefetches the line that holds a value into the cache on `x86_64`. Does nothing on other
-/// processors.
-#[inline]
-pub fn prefetch_line<T>(value: &T) {
-    line(std::ptr::from_ref(value).cast());
-}
-
 #[inline]
 fn prefetch_bytes(start: *const i8, bytes: usize) {
-    // The first line alone, since many rows have no other, and a loop takes longer to begin.
+    // The first and the last line alone, since many rows have no others, and a loop takes longer to
+    // begin.
     line(start);
-    for at in (LINE..bytes).step_by(LINE) {
+    line(start.wrapping_add(bytes.saturating_sub(1)));
+    let mut at = LINE;
+    while at + LINE < bytes {
         line(start.wrapping_add(at));
+        at += LINE;
     }
 }
 
