@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::BLOCK;
 use crate::sync::table::Group;
 
 /// The number of codes whose products are computed side by side.
@@ -14,9 +15,25 @@ pub const ABREAST: usize = 8;
 /// Coarse codes: the upper halves of codes (see [`Halves`](super::Halves)), and perhaps more behind each.
 pub type CoarseCodes<'a> = Group<'a, AtomicU64, ABREAST>;
 
+/// The halves of a query, in whole blocks: what the lower 4 bits of a code are multiplied with, and the
+/// upper ones. No code is shorter than a half.
+#[inline]
+fn halves_of<'q>(query: &'q [i8], codes: &CoarseCodes) -> (&'q [i8], &'q [i8]) {
+    let (first, second) = query.split_at(query.len() / 2);
+    assert!(
+        first.len().is_multiple_of(BLOCK) && first.len() == second.len(),
+        "a query of whole blocks"
+    );
+    assert!(
+        first.len() <= size_of::<AtomicU64>() * codes.width(),
+        "codes as long as the query"
+    );
+    (first, second)
+}
+
 /// The reference that every other variant is tested against.
 pub(super) fn plain(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
-    let (first, second) = query.split_at(query.len() / 2);
+    let (first, second) = halves_of(query, codes);
     std::array::from_fn(|place| {
         let bytes = codes
             .row(place)
@@ -46,7 +63,7 @@ pub(super) mod x86 {
         sync::atomic::AtomicU64,
     };
 
-    use super::{ABREAST, CoarseCodes};
+    use super::{ABREAST, CoarseCodes, halves_of};
 
     /// The bytes of a block.
     const BYTES: usize = 32;
@@ -62,9 +79,8 @@ pub(super) mod x86 {
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
     pub fn avx512_vnni(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
         let lower = _mm512_set1_epi8(0x0F);
-        let (first, second) = query.split_at(query.len() / 2);
+        let (first, second) = halves_of(query, codes);
         let words = first.len() / size_of::<AtomicU64>();
-        assert!(words <= codes.width(), "a code is as long as the query");
         let mut sums = [_mm512_setzero_si512(); ABREAST];
         let mut at = 0;
         while at < words {
@@ -100,15 +116,17 @@ pub(super) mod x86 {
     #[inline]
     #[target_feature(enable = "avx2,avxvnni")]
     pub fn avx_vnni(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
-        let (first, second) = query.split_at(query.len() / 2);
-        assert!(first.len() <= size_of::<AtomicU64>() * codes.width());
+        let (first, second) = halves_of(query, codes);
         let four = |starts: &[*const AtomicU64; FOUR]| {
             let mut sums = [_mm256_setzero_si256(); FOUR];
             let mut at = 0;
             while at < first.len() {
-                let (first, second) = (load(first.as_ptr(), at), load(second.as_ptr(), at));
+                // SAFETY: the halves of the query are whole blocks, and `at` is below their length.
+                let (first, second) =
+                    unsafe { (load(first.as_ptr(), at), load(second.as_ptr(), at)) };
                 for (sum, &start) in sums.iter_mut().zip(starts) {
-                    let [low, high] = values(start, at);
+                    // SAFETY: a code is as long as a half of the query.
+                    let [low, high] = unsafe { values(start, at) };
                     *sum = _mm256_dpbusd_avx_epi32(*sum, low, first);
                     *sum = _mm256_dpbusd_avx_epi32(*sum, high, second);
                 }
@@ -125,8 +143,7 @@ pub(super) mod x86 {
     #[inline]
     #[target_feature(enable = "avx2")]
     pub fn avx2(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
-        let (first, second) = query.split_at(query.len() / 2);
-        assert!(first.len() <= size_of::<AtomicU64>() * codes.width());
+        let (first, second) = halves_of(query, codes);
         let four = |starts: &[*const AtomicU64; FOUR]| {
             let ones = _mm256_set1_epi16(1);
             let mut sums = [_mm256_setzero_si256(); FOUR];
@@ -135,9 +152,12 @@ pub(super) mod x86 {
                 let end = first.len().min(at + BLOCKS * BYTES);
                 let mut parts = [_mm256_setzero_si256(); FOUR];
                 while at < end {
-                    let (first, second) = (load(first.as_ptr(), at), load(second.as_ptr(), at));
+                    // SAFETY: the halves of the query are whole blocks, and `at` is below their length.
+                    let (first, second) =
+                        unsafe { (load(first.as_ptr(), at), load(second.as_ptr(), at)) };
                     for (part, &start) in parts.iter_mut().zip(starts) {
-                        let [low, high] = values(start, at);
+                        // SAFETY: a code is as long as a half of the query.
+                        let [low, high] = unsafe { values(start, at) };
                         let products = _mm256_add_epi16(
                             _mm256_maddubs_epi16(low, first),
                             _mm256_maddubs_epi16(high, second),
@@ -159,19 +179,26 @@ pub(super) mod x86 {
     }
 
     /// The block at an offset in bytes.
+    ///
+    /// # Safety
+    /// There are so many bytes from `start` on, and those of the block.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn load<T>(start: *const T, at: usize) -> __m256i {
-        // SAFETY: the callers stay within the query and the codes; the load takes any alignment.
-        unsafe { _mm256_loadu_si256(start.wrapping_byte_add(at).cast()) }
+    unsafe fn load<T>(start: *const T, at: usize) -> __m256i {
+        // SAFETY: the bytes are there; the load takes any alignment.
+        unsafe { _mm256_loadu_si256(start.byte_add(at).cast()) }
     }
 
     /// The values of a block of a code: those of the lower 4 bits, and those of the upper.
+    ///
+    /// # Safety
+    /// As that of [`load`].
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn values(code: *const AtomicU64, at: usize) -> [__m256i; 2] {
+    unsafe fn values(code: *const AtomicU64, at: usize) -> [__m256i; 2] {
         let lower = _mm256_set1_epi8(0x0F);
-        let bytes = load(code, at);
+        // SAFETY: as the caller says.
+        let bytes = unsafe { load(code, at) };
         let high = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), lower);
         [_mm256_and_si256(bytes, lower), high]
     }
@@ -222,7 +249,7 @@ pub(super) mod arm {
         vld1q_s8, vld1q_u8, vmlal_s8, vpadalq_s16, vreinterpretq_s8_u8, vshrq_n_u8,
     };
 
-    use super::{ABREAST, CoarseCodes};
+    use super::{ABREAST, CoarseCodes, halves_of};
 
     /// The bytes of a block.
     const BYTES: usize = 16;
@@ -233,8 +260,7 @@ pub(super) mod arm {
     #[inline]
     #[target_feature(enable = "neon")]
     pub fn neon(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
-        let (first, second) = query.split_at(query.len() / 2);
-        assert!(first.len() <= size_of::<u64>() * codes.width());
+        let (first, second) = halves_of(query, codes);
         let lower = vdupq_n_u8(15);
         let mut sums = [vdupq_n_s32(0); ABREAST];
         let mut at = 0;
@@ -267,10 +293,12 @@ pub(super) mod arm {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use proptest::{array::uniform8, collection::vec, prelude::*};
 
     use super::*;
-    use crate::vectors::kernels::{BLOCK, Computation, InstructionSet, Simd, compute};
+    use crate::vectors::kernels::{Computation, InstructionSet, Simd, compute};
 
     struct Products<'p>(&'p [i8], &'p CoarseCodes<'p>);
 
@@ -327,5 +355,21 @@ mod tests {
         (query[0], query[1], query[32]) = (3, -127, 5);
         let products = compute(Products(&query, &Group::of([&code; ABREAST])));
         assert_eq!(products, [3 - 15 * 127 + 2 * 5; ABREAST]);
+    }
+
+    #[test]
+    fn what_is_no_whole_block_or_longer_than_the_codes_is_never_read() {
+        let code: Vec<_> = (0..4).map(AtomicU64::new).collect();
+        for set in InstructionSet::available() {
+            for values in [62, 66, 128] {
+                let query = vec![1; values];
+                let codes = Group::of([&*code; ABREAST]);
+                let read = || set.compute(Products(&query, &codes));
+                assert!(
+                    catch_unwind(AssertUnwindSafe(read)).is_err(),
+                    "{set:?}, {values}"
+                );
+            }
+        }
     }
 }
