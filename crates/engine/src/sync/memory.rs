@@ -44,7 +44,8 @@ mod mapped {
             let bytes = bytes.checked_add(HUGE_PAGE_BYTES)?;
             isize::try_from(bytes).ok()?;
             let mapped = MmapMut::map_anon(bytes).ok()?;
-            #[cfg(target_os = "linux")]
+            // Miri knows no advice.
+            #[cfg(all(target_os = "linux", not(miri)))]
             // A system that uses huge pages by default would provide 2 MiB for the first value that is
             // written to them. The advice fails on a system without huge pages.
             drop(mapped.advise(memmap2::Advice::NoHugePage));
@@ -71,7 +72,7 @@ mod mapped {
             if bytes == 0 {
                 return None;
             }
-            #[cfg(target_os = "linux")]
+            #[cfg(all(target_os = "linux", not(miri)))]
             // A failure is ignored: without huge pages everything works, only slower.
             drop(
                 self.mapped

@@ -354,12 +354,12 @@ impl<T> fmt::Debug for Table<T> {
 
 /// The advice to move pages to huge ones at once. Linux has it since 6.1, but not every C library
 /// has a name for it.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 const MADV_COLLAPSE: libc::c_int = 25;
 
 /// Moves bytes of a mapping to huge pages. Without free huge pages they stay where they are; the
 /// system may move them later.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))]
 fn collapse(bytes: Range<*mut u8>) {
     // SAFETY: the range is part of a mapping of ours. The system changes nothing that a program can
     // read in it, and threads that access it meanwhile are made to wait.
@@ -370,7 +370,7 @@ fn collapse(bytes: Range<*mut u8>) {
 }
 
 /// Other systems have no such call.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 fn collapse(_: Range<*mut u8>) {}
 
 fn out_of_memory(rows: usize) -> Error {
