@@ -28,7 +28,7 @@ use crate::{
         kernels::{self, ABREAST, Computation, LANES, Simd, nearest, range},
         margin::Margin,
         neighbor::Neighbor,
-        outline::{Outline, Shape, inverse_norm},
+        outline::{Outline, Parts, inverse_norm},
         quantize::Codes,
     },
 };
@@ -167,18 +167,18 @@ impl<'a> ByCoarse<'a> {
         }
         let [upper, lower] = simd.halves(outlines);
         // The loops go over whole arrays, so that the compiler computes all ranks at once.
-        let mut shapes = [Shape::default(); ABREAST];
+        let mut parts = [Parts::default(); ABREAST];
         for place in 0..ABREAST {
-            shapes[place] = Shape::of([upper[place], lower[place]]);
+            parts[place] = Parts::of([upper[place], lower[place]]);
         }
         let mut ranks = [0.0; ABREAST];
         if self.metric == Metric::Cosine {
             for place in 0..ABREAST {
-                ranks[place] = self.cosine(shapes[place], products[place]);
+                ranks[place] = self.cosine(parts[place], products[place]);
             }
         } else {
             for place in 0..ABREAST {
-                ranks[place] = self.euclidean(shapes[place], products[place]);
+                ranks[place] = self.euclidean(parts[place], products[place]);
             }
         }
         ranks
@@ -188,35 +188,35 @@ impl<'a> ByCoarse<'a> {
     /// error is 0.
     #[must_use]
     pub fn margin(&self, slot: u32) -> Margin {
-        let shape = Outline::behind(self.codes.upper_half(slot)).shape();
-        let mut step = shape.step;
+        let parts = Outline::behind(self.codes.upper_half(slot)).parts();
+        let mut step = parts.step;
         if self.metric == Metric::Cosine {
             // Ranks are half the squared distances between vectors of length 1.
-            step *= shape.inverse_norm() * f32::sqrt(0.5);
+            step *= parts.inverse_norm() * f32::sqrt(0.5);
         }
         Margin::of_steps(&[step], 0)
     }
 
     #[inline(always)]
-    fn euclidean(&self, shape: Shape, product: i32) -> f32 {
-        let means = shape.mean - self.mean;
-        let own = shape.spread * (1.0 - 2.0 * shape.shortfall);
-        own + self.spread - 2.0 * self.inner(shape, product) + means * means
+    fn euclidean(&self, parts: Parts, product: i32) -> f32 {
+        let means = parts.mean - self.mean;
+        let own = parts.spread * (1.0 - 2.0 * parts.shortfall);
+        own + self.spread - 2.0 * self.inner(parts, product) + means * means
     }
 
     #[inline(always)]
-    fn cosine(&self, shape: Shape, product: i32) -> f32 {
-        let inner = self.inner(shape, product) + shape.mean * self.mean;
-        let inverse_norm = shape.inverse_norm();
+    fn cosine(&self, parts: Parts, product: i32) -> f32 {
+        let inner = self.inner(parts, product) + parts.mean * self.mean;
+        let inverse_norm = parts.inverse_norm();
         // What `ŵ · q` lacks of `w · q`, if the query has the direction of the vector.
-        let lacking = shape.spread * shape.shortfall * inverse_norm * inverse_norm;
+        let lacking = parts.spread * parts.shortfall * inverse_norm * inverse_norm;
         1.0 - inner * inverse_norm * self.inverse_norm - lacking
     }
 
     /// `ŵ · q`.
     #[inline(always)]
-    fn inner(&self, shape: Shape, product: i32) -> f32 {
-        shape.step * self.scale * product as f32
+    fn inner(&self, parts: Parts, product: i32) -> f32 {
+        parts.step * self.scale * product as f32
     }
 }
 

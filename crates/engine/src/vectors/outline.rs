@@ -69,14 +69,14 @@ impl Outline {
     }
 
     #[inline(always)]
-    pub fn shape(self) -> Shape {
-        Shape::of(self.halves())
+    pub fn parts(self) -> Parts {
+        Parts::of(self.halves())
     }
 }
 
 /// What an [`Outline`] says.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Shape {
+pub(super) struct Parts {
     pub mean: f32,
     /// `|w|²`.
     pub spread: f32,
@@ -85,12 +85,12 @@ pub(super) struct Shape {
     pub shortfall: f32,
 }
 
-impl Shape {
+impl Parts {
     /// What the outline with these [halves](Outline::halves) says.
     #[inline(always)]
     pub fn of([upper, lower]: [u32; 2]) -> Self {
         const UNIT: f32 = (Outline::SHORTFALL_RANGE / Outline::SHORTFALLS) as f32;
-        Shape {
+        Parts {
             mean: f32::from_bits(upper & 0xFFFF_F000),
             spread: f32::from_bits((upper << 20 | lower >> 12) & 0xFFFF_F000),
             step: f32::from_bits(lower << 8 & 0xFFFF_0000),
@@ -132,14 +132,14 @@ mod tests {
     #[test]
     fn the_parts_of_an_outline_are_told_apart() {
         let outline = Outline::new(0.5, 1000.0, -3.0, 80.0, 1300.0);
-        assert_eq!(outline.shape().mean, -3.0);
-        assert_eq!(outline.shape().spread, 1000.0);
-        assert_eq!(outline.shape().step, 8.125);
+        assert_eq!(outline.parts().mean, -3.0);
+        assert_eq!(outline.parts().spread, 1000.0);
+        assert_eq!(outline.parts().step, 8.125);
         let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / 1000.0;
         assert!(shortfall < -4.0, "it is out of range");
-        assert_eq!(outline.shape().shortfall, -1.0 / 64.0);
+        assert_eq!(outline.parts().shortfall, -1.0 / 64.0);
         let outline = Outline::new(0.5, 6000.0, 2.0, 80.0, 1300.0);
-        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / f64::from(outline.shape().spread);
-        assert!((f64::from(outline.shape().shortfall) - shortfall).abs() < 0.002);
+        let shortfall = 1.0 - 8.125 * 0.5 * 1300.0 / f64::from(outline.parts().spread);
+        assert!((f64::from(outline.parts().shortfall) - shortfall).abs() < 0.002);
     }
 }
