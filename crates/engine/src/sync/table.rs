@@ -99,7 +99,7 @@ impl<T: Sync + Zeroed> Table<T> {
                 .and_then(Memory::<T>::zeroed)
                 .ok_or_else(|| out_of_memory(self.rows_of(bucket)))?;
             let before = self.rows_before(bucket) * self.width;
-            self.buckets[self.first_rows.leading_zeros() as usize - bucket]
+            self.buckets[zeros(0, self.first_rows) - bucket]
                 .store(values.start().wrapping_sub(before), Ordering::Release);
             if let Some(full) = bucket.checked_sub(1) {
                 self.use_huge_pages(&mut memory[full], self.rows_of(full));
@@ -146,7 +146,7 @@ impl<T: Sync + Zeroed> Table<T> {
     /// The number of rows that have memory, which is at least the number that was reserved.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        let highest = self.first_rows.leading_zeros() as usize;
+        let highest = zeros(0, self.first_rows);
         let mapped = self.buckets[..=highest]
             .iter()
             .rev()
@@ -211,8 +211,8 @@ impl<T: Sync + Zeroed> Table<T> {
     }
 }
 
-/// The rows of a table. A loop has in it what the table would be asked for again after each load of an
-/// atomic.
+/// The rows of a table, for loops: a copy of the fields that find a row. The compiler would load those of
+/// the table again after each load of an atomic.
 #[derive(Debug)]
 pub struct Rows<'t, T> {
     buckets: &'t [AtomicPtr<T>; BUCKETS],
@@ -313,11 +313,11 @@ impl<'t, T, const N: usize> Group<'t, T, N> {
     /// The row in one place.
     ///
     /// # Panics
-    /// Panics if there are not so many.
+    /// Panics if `place` is not below `N`.
     #[inline]
     #[must_use]
     pub fn row(&self, place: usize) -> &'t [T] {
-        // SAFETY: see `starts`.
+        // SAFETY: there are `width` values from each start, which live as long as `'t`.
         unsafe { slice::from_raw_parts(self.starts[place], self.width) }
     }
 }

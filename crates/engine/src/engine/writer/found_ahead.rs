@@ -10,8 +10,8 @@ use vectord_filter::Filter;
 
 use crate::{Error, Result, engine::budget::Reservation, index::Matches, sync::lock};
 
-/// The greatest number of results that are kept or looked for. No further one makes an older one be
-/// dropped, for which the writer would look while all other writes wait.
+/// The greatest number of results, kept or still searched for. A further search is refused: if an older
+/// result were dropped for it, the writer would search for that one while all other writes wait.
 const MOST: usize = 16;
 
 /// A message that has not come after this time never will: its node has ended, or was refused.
@@ -28,11 +28,11 @@ pub struct FoundAhead {
 struct Results {
     /// The oldest first.
     kept: Vec<Kept>,
-    /// The number of those that are looked for.
+    /// The number of places taken by searches that have not ended.
     awaited: usize,
 }
 
-/// The place of a result that is looked for.
+/// A place for the result of a search, which gives it back if it is dropped without a result.
 pub struct Place(Arc<FoundAhead>);
 
 struct Kept {
