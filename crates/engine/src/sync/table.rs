@@ -285,6 +285,7 @@ impl<'t, T, const N: usize> Group<'t, T, N> {
     ///
     /// # Panics
     /// Panics if they are not.
+    #[cfg(any(test, feature = "layers"))]
     #[must_use]
     pub fn of(rows: [&'t [T]; N]) -> Self {
         let width = rows.first().map_or(0, |row| row.len());

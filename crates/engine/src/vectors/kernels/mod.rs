@@ -38,7 +38,9 @@ mod scalar;
 
 pub use coarse_product::{ABREAST, CoarseCodes};
 pub use code_product::{BLOCK, Halves};
-pub use compiled::{Computation, InstructionSet, LANES, Simd, compute, nearest, range};
+#[cfg(any(test, feature = "layers"))]
+pub use compiled::InstructionSet;
+pub use compiled::{Computation, LANES, Simd, compute, nearest, range};
 pub use cosine::inverse_norm;
 #[cfg(any(test, feature = "layers"))]
 pub use level::{Kernel, KernelOfFour};
