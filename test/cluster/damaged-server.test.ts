@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { clientsOf, HAS_NO_NATS, readinessOf, TestCluster } from '../support/cluster.js';
 import type { Servers } from '../support/nats-servers.mjs';
-import { leaderOf, lostMessages } from './faults/server-state.js';
+import { lastMessages, leaderOf, lostMessages } from './faults/server-state.js';
 
 const TIMEOUT_MS = 150_000;
 const PATIENCE = { timeout: 40_000, interval: 200 };
@@ -36,6 +36,9 @@ describe.skipIf(HAS_NO_NATS)(
         const content = randomBytes(CONTENT_BYTES).toString('base64');
         await client?.upsert([{ vector: [at, 0, 0, 1], content }]);
       }
+      // What a server still waits for is not in its file to be damaged.
+      const lasts = async () => new Set(await lastMessages(servers)).size;
+      await expect.poll(lasts, PATIENCE).toBe(1);
       const damaged = ((await leaderOf(servers)) + 1) % servers.names.length;
       await servers.kill(damaged);
       // It begins with the second message of the stream.

@@ -8,7 +8,11 @@ const PATIENCE_MS = 30_000;
 interface Stream {
   readonly name: string;
   readonly cluster?: { readonly leader?: string };
-  readonly state: { readonly first_seq: number; readonly num_deleted?: number };
+  readonly state: {
+    readonly first_seq: number;
+    readonly last_seq: number;
+    readonly num_deleted?: number;
+  };
 }
 
 interface Monitored {
@@ -26,6 +30,12 @@ export async function leaderOf(servers: Servers, stream = STREAM): Promise<numbe
     if (performance.now() > giveUpAtMs) throw new Error(`nobody leads ${stream}`);
     await sleep(LOOK_MS);
   }
+}
+
+/** The last message of a stream that each server has: that of the shard, unless told otherwise. */
+export async function lastMessages(servers: Servers, stream = STREAM): Promise<number[]> {
+  const all = await Promise.all(servers.names.map(async (_, at) => await streamsOf(servers, at)));
+  return all.map((streams) => streams.find(({ name }) => name === stream)?.state.last_seq ?? 0);
 }
 
 /** How many messages a server lacks at the beginning or in the middle of streams that nobody trims. */
