@@ -1,4 +1,4 @@
-import { jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
+import { jetstream, jetstreamManager, type StreamConfig } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -181,6 +181,22 @@ describe.skipIf(HAS_NO_NATS)('the start of a node (needs nats-server)', () => {
     const vectord = await Vectord.start(next);
     expect(vectord.value('points')).toBe('0');
     await vectord.stop();
+  });
+
+  test('what another client has written in place of the map is refused', async () => {
+    const { env } = await begin();
+    const connection = await connect({ servers: [...servers().addresses] });
+    onTestFinished(async () => await connection.close());
+    for (const text of ['not JSON', 'null', '{"nodes":[]}']) {
+      await jetstream(connection).publish(`$KV.${cluster}.map`, text);
+      await expectRefusal(
+        new Vectord(env),
+        1,
+        `(bucket ${cluster}) is none that a node has written`,
+      );
+    }
+    await jetstream(connection).publish(`$KV.${cluster}.map`, '{"version":2}');
+    await expectRefusal(new Vectord(env), 1, `(bucket ${cluster}) has version 2, expected 1`);
   });
 
   test('a stream that was set otherwise after it was made is refused, one of another size is not', async () => {

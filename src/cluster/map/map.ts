@@ -31,6 +31,15 @@ export function shardOfNode({ shards }: ClusterMap, node: string): number | unde
 
 const KEY = 'map';
 
+/** The version that a text names as a map; undefined where it is no map. */
+function versionIn(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { version?: unknown } | null)?.version;
+  } catch {
+    return undefined;
+  }
+}
+
 /** That there is a map, which the server that answers cannot read. */
 export class DamagedMap extends Error {}
 
@@ -52,11 +61,15 @@ export class MapStore {
           'is damaged: set CLUSTER_URL to one server after the other to find it, and replace it (docs/CLUSTER.md)',
       );
     }
-    const map = entry.json<ClusterMap>();
-    if (map.version === 1) return { map, revision: entry.revision };
+    const { bucket, revision } = entry;
+    const version = versionIn(entry.string());
+    if (version === 1) return { map: entry.json<ClusterMap>(), revision };
     throw new StartError(
-      `the map of the cluster (bucket ${entry.bucket}) has version ${String(map.version)}, ` +
-        'expected 1: use the vectord that wrote it, or a newer one',
+      typeof version === 'number'
+        ? `the map of the cluster (bucket ${bucket}) has version ${version}, expected 1: use the vectord ` +
+            'that wrote it, or a newer one'
+        : `the map of the cluster (bucket ${bucket}) is none that a node has written: another client of ` +
+            'NATS has. No node can start with it: docs/CLUSTER.md says how to make a new cluster',
     );
   }
 
