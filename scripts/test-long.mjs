@@ -6,7 +6,7 @@
 // Usage: node scripts/test-long.mjs [part of a name ...]
 import { spawnSync } from 'node:child_process';
 import process from 'node:process';
-import { LONG_FILES, QUICK_ENVIRONMENT } from './test-tiers.mjs';
+import { LONG_FILES, QUICK_ENVIRONMENT, WEEKLY_FILES } from './test-tiers.mjs';
 
 /** The oldest and the newest supported version. */
 const NODES = [20, 26];
@@ -15,13 +15,13 @@ const NODES = [20, 26];
 const OTHER_NODES = [22, 24, 26];
 
 const QUICK = ['node_modules/vitest/vitest.mjs', 'run'].concat(
-  LONG_FILES.map((file) => `--exclude=${file}`),
+  [...LONG_FILES, ...WEEKLY_FILES].map((file) => `--exclude=${file}`),
 );
 const ATTACKS = 'node_modules/vitest/vitest.mjs run test/attacks --no-file-parallelism'.split(' ');
 
 /** Scripts of package.json, without their `test:`. */
 const REPEATED =
-  'model miri tsan asan kill cluster power load properties fuzz schema mutants'.split(' ');
+  'clone model miri tsan asan kill cluster power load properties fuzz schema mutants'.split(' ');
 
 const PROOFS = [
   ...REPEATED.map((name) => ({ name, command: ['npm', 'run', `test:${name}`] })),

@@ -35,7 +35,7 @@ export const LONG_FILES = [
   'test/clients/{load,python}.test.ts',
   'test/cluster/{connection,damaged-server,faults,follower,full-disks,lost-replica,lost-streams,lost-tail,metrics,one-machine,permissions,questions,seed,servers,sharded,shards,start,status,strays,trim,trouble}.test.ts',
   'test/console/*.test.ts',
-  'test/docs/{clone,deploy,npx,reference,snippets}.test.ts',
+  'test/docs/{deploy,npx,reference,snippets}.test.ts',
   'test/examples/{demo,examples,import-page}.test.ts',
   'test/grpc/{abuse,cancels,h2spec}.test.ts',
   'test/grpc/clients/{clients,idle}.test.ts',
@@ -50,16 +50,26 @@ export const LONG_FILES = [
 ];
 
 /**
- * Folders whose tests `npm test` runs against services of one event loop, which start in little more
- * than half the time: `npm run test:all` runs all of them against services of two. They are about
- * connections, keys, metrics, and the start and the end of a process: what a second loop changes.
+ * Files that no tier runs, but `npm run test:clone`. The README from its beginning, in a fresh clone:
+ * `.ci/run` begins in one with the same commands, so that it would compile the engine a second time.
  */
-export const TWO_LOOP_FOLDERS = [
+export const WEEKLY_FILES = ['test/docs/clone.test.ts'];
+
+/**
+ * Folders and files, by the beginning of their paths, whose tests `npm test` runs against services of one
+ * event loop, which start in little more than half the time: `npm run test:all` runs all of them against
+ * services of two. They are about connections, keys, metrics, and the start and the end of a process: what
+ * a second loop changes.
+ */
+export const TWO_LOOP_PLACES = [
   'test/grpc/',
   'test/http/',
   'test/observe/',
   'test/process/',
-  'test/v1/',
+  'test/v1/grpc',
+  'test/v1/http',
+  'test/v1/promises',
+  'test/v1/revoked-keys',
 ];
 
 /**

@@ -24,7 +24,8 @@ import {
   QUICK_CRATES,
   QUICK_ENVIRONMENT,
   QUICK_PROGRAMS,
-  TWO_LOOP_FOLDERS,
+  TWO_LOOP_PLACES,
+  WEEKLY_FILES,
 } from './test-tiers.mjs';
 
 const ONE_LOOP = { LOOPS: '1' };
@@ -33,7 +34,7 @@ const TWO_LOOPS = { LOOPS: '2' };
 // Always all of them: for another selection cargo compiles some of them anew, with other features.
 const QUICK_PACKAGES = QUICK_CRATES.flatMap((crate) => ['--package', `vectord-${crate}`]);
 
-const ALL_BUT_LONG_FILES = LONG_FILES.map((file) => `--exclude=${file}`);
+const ALL_BUT_LONG_FILES = [...LONG_FILES, ...WEEKLY_FILES].map((file) => `--exclude=${file}`);
 
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const failedNames = [];
@@ -73,8 +74,8 @@ async function testQuickly() {
 
 /** What `npm test` leaves out. */
 async function testBeyond() {
-  await testBeyondInRust(unlessSet({ PROPTEST_CASES: '128' }));
-  await vitestTests(TWO_LOOP_FOLDERS, TWO_LOOPS);
+  await testBeyondInRust(unlessSet({ PROPTEST_CASES: '64' }));
+  await vitestTests(TWO_LOOP_PLACES, TWO_LOOPS);
   const others = LONG_FILES.flatMap(filtersOf).filter(isElsewhere);
   await vitestTests(others, ONE_LOOP);
   await vitestTests(CONTRACT_FILES, { VECTORD_NICE_GRPC: '1', ...ONE_LOOP });
@@ -94,7 +95,7 @@ async function testBeyondInRust(cases) {
 }
 
 function isElsewhere(path) {
-  return !TWO_LOOP_FOLDERS.some((folder) => path.startsWith(folder));
+  return !TWO_LOOP_PLACES.some((folder) => path.startsWith(folder));
 }
 
 /** Rust files and folders by cargo, each for itself; everything else by one run of vitest. */
