@@ -15,8 +15,10 @@ export type ReadMessage = <Name extends ParserName>(
 
 export function messageReader(decoder: Decoder): ReadMessage {
   return (name, bytes, onRequestEnd) => {
+    // The memory of a large message goes to another thread: it has no length afterwards.
+    const { length } = bytes;
     const note = (asked: Answer<typeof name>): Answer<typeof name> => {
-      noteRead(bytes, asked);
+      noteRead(bytes, length, asked);
       return asked;
     };
     const asked = decoder.decode(name, bytes, onRequestEnd);

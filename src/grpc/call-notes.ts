@@ -19,7 +19,7 @@ export function watchMessage(message: unknown, notes: MessageNotes): void {
   if (message instanceof Uint8Array) (message as Noted)[NOTES] = notes;
 }
 
-/** Tells what a message asks for, once that has been read. */
-export function noteRead(message: Uint8Array, asked: object): void {
-  (message as Noted)[NOTES]?.hasRead(asked, message.length);
+/** Tells what a message of so many bytes asks for, once that has been read. */
+export function noteRead(message: Uint8Array, messageBytes: number, asked: object): void {
+  (message as Noted)[NOTES]?.hasRead(asked, messageBytes);
 }

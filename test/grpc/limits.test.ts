@@ -539,6 +539,18 @@ describe('MAX_INFLIGHT_BYTES', () => {
     expect(await own.stop()).toBe(0);
   });
 
+  test('a large message and the arrays that it becomes count once', async () => {
+    const most = { MAX_REQUEST_BYTES: '1000000', MAX_INFLIGHT_BYTES: '1000000' };
+    const own = await startServer({ env: most });
+    const caller = new RawClient(own.grpc, own.keys.readwrite);
+    onTestFinished(() => caller.close());
+    const large = wire.insertRequest(VALUES, 'x'.repeat(600_000));
+    const one = await caller.call('InsertVector', large);
+    const batch = await caller.call('InsertVectorsBatch', wire.delimited(1, large));
+    expect([one.code, batch.code]).toEqual([status.OK, status.OK]);
+    await untilInflight(own, 0);
+  });
+
   test('every answered call gives back what it took', async () => {
     for (let round = 0; round < 20; round += 1) {
       const large = await client.call('InsertVector', sized(MAX_REQUEST_BYTES));

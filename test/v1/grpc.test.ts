@@ -261,10 +261,10 @@ describe('streams', () => {
       ifAbsent: false,
       collection,
     });
-    // 30,000 points are 0.5 MB of message and some 1.5 MB of arrays.
-    const size = UpsertRequest.encode(request(30_000)).finish().length;
-    expect(size).toBeLessThan(600_000);
-    expect(await statusOf(writer.upsert(request(30_000)))).toEqual([
+    // 50,000 points are 0.8 MB of message and some 1.4 MB of arrays.
+    const size = UpsertRequest.encode(request(50_000)).finish().length;
+    expect(size).toBeLessThan(900_000);
+    expect(await statusOf(writer.upsert(request(50_000)))).toEqual([
       Status.RESOURCE_EXHAUSTED,
       expect.stringContaining('MAX_INFLIGHT_BYTES'),
     ]);
@@ -272,6 +272,16 @@ describe('streams', () => {
     const messages = each(Array.from({ length: 10 }, () => request(5_000)));
     for await (const answer of writer.upsertStream(messages)) stored += Number(answer.stored);
     expect(stored).toBe(50_000);
+  });
+
+  it('take memory once for a large message and the arrays that it becomes', async () => {
+    const most = { MAX_REQUEST_BYTES: '1000000', MAX_INFLIGHT_BYTES: '1000000' };
+    const own = clientOf(await startServer({ dimension: 2, env: most }));
+    const points = [point('', 1, 'x'.repeat(600_000))];
+    const request = { points, ifAbsent: false, collection };
+    expect(await own.upsert(request)).toMatchObject({ stored: 1n });
+    const answers = await all(own.upsertStream(each([request])));
+    expect(answers).toMatchObject([{ stored: 1n }]);
   });
 
   it('go on behind a message of an earlier one, from either end', async () => {
