@@ -43,15 +43,17 @@ function failoverTransport(nodes: readonly [Transport, ...Transport[]]): Transpo
     searchAll: (queries) => attempt((node) => node.searchAll(queries)),
     scroll: (scroll, limit) => attempt((node) => node.scroll(scroll, limit)),
     pages(scroll): Pages {
-      const pages = new Map<Transport, Pages>();
+      // Those of a node go on behind its own last page: where another has been asked, they begin anew.
+      let asked: { readonly node: Transport; readonly pages: Pages } | undefined;
       const pagesOf = (node: Transport): Pages => {
-        const known = pages.get(node) ?? node.pages(scroll);
-        pages.set(node, known);
-        return known;
+        if (asked?.node === node) return asked.pages;
+        asked?.pages.close();
+        asked = { node, pages: node.pages(scroll) };
+        return asked.pages;
       };
       return {
         next: (after) => attempt((node) => pagesOf(node).next(after)),
-        close: () => pages.forEach((each) => each.close()),
+        close: () => asked?.pages.close(),
       };
     },
     count: (filter) => attempt((node) => node.count(filter)),

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, InvalidArgumentError, type Client } from '../../src/client/node.js';
 import { startServer, type TestServer } from '../support/server.js';
+import { Door } from './door.js';
 import { addressOf, failureOf, id, PROTOCOLS } from './open.js';
 import { Restartable } from './restart.js';
 
@@ -137,6 +138,45 @@ test('over grpc, a client without a connection goes on from a node that is froze
     expect.any(Number),
     { deleted: 0 },
   ]);
+});
+
+test('over grpc, a scroll goes on from its place where calls went to the other node and back', async () => {
+  const server = await startServer();
+  const doors = [await Door.open(server.grpc), await Door.open(server.grpc)] as const;
+  const addresses = doors.map(({ address }) => address);
+  const client = connect(addresses, { key: 'test-readwrite-key' });
+  onTestFinished(() => {
+    client.close();
+    doors.forEach((door) => door.close());
+  });
+  const ids = Array.from({ length: 4_000 }, (_, at) => id(at + 1));
+  // More than can be on its way: some 100 of them are a message.
+  const content = 'x'.repeat(10_000);
+  await client.upsert(ids.map((one) => ({ ...POINT, id: one, content })));
+  const leave = async (door: Door): Promise<void> => {
+    door.refusals = 1;
+    await client.info();
+    expect(door.refusals).toBe(0);
+  };
+  const seen: string[] = [];
+  const scroll = client.scroll()[Symbol.asyncIterator]();
+  const readUntil = async (count: number): Promise<void> => {
+    while (seen.length < count) {
+      const next = await scroll.next();
+      if (next.done === true) return;
+      seen.push(next.value.id);
+    }
+  };
+  // Within the first message, and within the third.
+  await readUntil(50);
+  await leave(doors[0]);
+  await readUntil(250);
+  expect(doors[1].scrolls).toBe(1);
+  // Nobody reads on at the node that was left.
+  await expect.poll(() => doors[0].scrolls).toBe(0);
+  await leave(doors[1]);
+  await readUntil(Infinity);
+  expect(seen.toSorted()).toEqual(ids);
 });
 
 test.each(PROTOCOLS)('calls outlast 4 seconds without a service, over %s', async (protocol) => {
