@@ -1,4 +1,4 @@
-import { invalid } from '../../../core/errors.js';
+import { invalid, type VectordError } from '../../../core/errors.js';
 import { quote } from '../quote.js';
 import { tagOf, WireType, type WireReader } from '../wire-reader.js';
 import { readBool, readMessage } from './strict.js';
@@ -35,17 +35,22 @@ const BOOLEAN = tagOf(3, WireType.Varint);
 const RESERVED = '$';
 const OWN_FIELDS: ReadonlySet<string> = new Set(['$id', '$content_type']);
 
-/** The Filter that follows, as JSON; of several fields the last counts. */
-export function readFilter(reader: WireReader, path: string, depth = 0): string {
+/** The Filter that follows, as JSON; of different fields the last counts. */
+export function readFilter(reader: WireReader, path: string, earlier?: string, depth = 0): string {
+  if (earlier) throw givenTwice(path);
   if (depth > MAX_DEPTH) {
     reader.skipBytes(reader.length());
     return '{}';
   }
   let text = '{}';
+  let before: number | undefined;
   readMessage(reader, path, (tag) => {
+    if (tag === before) throw givenTwice(fieldOf(tag, path));
+    before = tag;
     if (tag === ALL) text = `{"$and":${readList(reader, `${path}.$and`, depth + 1)}}`;
     else if (tag === ANY) text = `{"$or":${readList(reader, `${path}.$or`, depth + 1)}}`;
-    else if (tag === NEGATED) text = `{"$not":${readFilter(reader, `${path}.$not`, depth + 1)}}`;
+    else if (tag === NEGATED)
+      text = `{"$not":${readFilter(reader, `${path}.$not`, undefined, depth + 1)}}`;
     else if (tag === CONDITION) text = readCondition(reader, path);
     else return false;
     return true;
@@ -57,7 +62,7 @@ function readList(reader: WireReader, path: string, depth: number): string {
   const filters: string[] = [];
   readMessage(reader, path, (tag) => {
     if (tag !== FILTERS) return false;
-    filters.push(readFilter(reader, `${path}[${filters.length}]`, depth));
+    filters.push(readFilter(reader, `${path}[${filters.length}]`, undefined, depth));
     return true;
   });
   return `[${filters.join(',')}]`;
@@ -67,7 +72,12 @@ function readCondition(reader: WireReader, where: string): string {
   const path = `${where}.condition`;
   let field = '';
   let test: string | undefined;
+  let before: number | undefined;
   readMessage(reader, path, (tag) => {
+    if (tag !== FIELD) {
+      if (tag === before) throw givenTwice(fieldOf(tag, path));
+      before = tag;
+    }
     const operator = OPERATORS.get(tag);
     const listOperator = LIST_OPERATORS.get(tag);
     if (tag === FIELD) field = reader.string();
@@ -110,6 +120,15 @@ function readValue(reader: WireReader, path: string): string {
 function numberText(value: number, path: string): string {
   if (!Number.isFinite(value)) throw invalid(`${path}: ${value} is no finite number`);
   return Number.isSafeInteger(value) ? String(value) : value.toExponential();
+}
+
+/** Protobuf has the two merged: to take the last alone would let more points pass. */
+function givenTwice(field: string): VectordError {
+  return invalid(`${field} is given twice, expected it once`);
+}
+
+function fieldOf(tag: number, path: string): string {
+  return `field ${tag >>> 3} of ${path}`;
 }
 
 function missing(path: string, expected: string): never {

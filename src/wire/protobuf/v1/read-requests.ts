@@ -55,7 +55,7 @@ export function readDelete(bytes: Uint8Array, limits: Limits, maxFields?: number
     else if (tag === ALL) isAll = readBool(reader);
     else if (tag === CONFIRM) confirm = Number(reader.uint64());
     else if (tag === DELETE_COLLECTION) readCollection(reader);
-    else if (tag === DELETE_FILTER) filter = readFilter(reader, 'filter');
+    else if (tag === DELETE_FILTER) filter = readFilter(reader, 'filter', filter);
     else return false;
     return true;
   });
@@ -122,7 +122,7 @@ function readScrollFields(
     else if (tag === orderTag) newestFirst = readNewestFirst(reader);
     else if (tag === includeTag) include = readIncludeOfPoints(reader, include);
     else if (tag === collectionTag) readCollection(reader);
-    else if (tag === filterTag) filter = readFilter(reader, 'filter');
+    else if (tag === filterTag) filter = readFilter(reader, 'filter', filter);
     else return false;
     return true;
   });
@@ -145,7 +145,7 @@ export function readCount(bytes: Uint8Array, limits: Limits, maxFields?: number)
   let filter: string | undefined;
   readFields(reader, 'the request', (tag) => {
     if (tag === COUNT_COLLECTION) readCollection(reader);
-    else if (tag === COUNT_FILTER) filter = readFilter(reader, 'filter');
+    else if (tag === COUNT_FILTER) filter = readFilter(reader, 'filter', filter);
     else return false;
     return true;
   });

@@ -108,7 +108,11 @@ class Queries {
           include = readInclude(this.reader, describeQuery(item), include);
           return true;
         case FILTER:
-          this.#filters[item] = readFilter(this.reader, `queries[${item}].filter`);
+          this.#filters[item] = readFilter(
+            this.reader,
+            `queries[${item}].filter`,
+            this.#filters[item],
+          );
           return true;
         default:
           return this.#readNumber(tag, item) || this.#readTarget(tag, item);

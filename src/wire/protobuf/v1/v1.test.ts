@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fuzzing, FUZZ_TIMEOUT_MS } from '../../../../test/support/fuzz.js';
 import { mutated } from '../../../../test/support/mutate.js';
+import * as wire from '../../../../test/support/wire.js';
 import { readConfig } from '../../../config/config.js';
 import { VectordError } from '../../../core/errors.js';
 import { parsePointId, POINT_ID_BYTES } from '../../../core/point-id.js';
@@ -99,6 +100,38 @@ function valueOf({ text, number, boolean }: generated.FilterValue): unknown {
 function countRequest(asked: generated.Filter): Uint8Array {
   return generated.CountRequest.encode({ filter: asked, collection: '' }).finish();
 }
+
+describe('a filter that comes twice, or a part of one,', () => {
+  const equals = (field: string): Buffer =>
+    wire.delimited(4, wire.delimited(1, field), wire.delimited(2, wire.delimited(1, 'x')));
+  const [a, b] = [equals('a'), equals('b')] as const;
+  const list = wire.delimited(1, wire.delimited(1, a));
+  const value = wire.delimited(2, wire.delimited(1, 'x'));
+  const twice = (field: number, bytes: Buffer): Buffer =>
+    Buffer.concat([wire.delimited(field, bytes), wire.delimited(field, bytes)]);
+
+  it.each<[string, () => unknown]>([
+    ['filter', () => readDelete(twice(5, a), RULES.limits)],
+    ['filter', () => readCount(twice(2, a), RULES.limits)],
+    ['filter', () => readScroll(twice(6, a), RULES.limits)],
+    ['queries[0].filter', () => readSearch(wire.delimited(1, twice(9, a)), RULES)],
+    ['field 4 of filter', () => ofDelete(Buffer.concat([a, b]))],
+    ['field 1 of filter', () => ofDelete(Buffer.concat([list, list]))],
+    ['field 3 of filter.$not', () => ofDelete(wire.delimited(3, twice(3, a)))],
+    ['field 2 of filter.condition', () => ofDelete(wire.delimited(4, value, value))],
+  ])('is refused: %s', (field, read) => {
+    const message = `${field} is given twice, expected it once`;
+    expect(read).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', message }));
+  });
+
+  it('is none where another field of the message has come between', () => {
+    expect(ofDelete(Buffer.concat([a, list, b])).filter).toBe('{"b":{"$eq":"x"}}');
+  });
+
+  function ofDelete(asked: Buffer): ReturnType<typeof readDelete> {
+    return readDelete(wire.delimited(5, asked), RULES.limits);
+  }
+});
 
 describe('requests that generated code has written are read as they are', () => {
   it('of filters', { timeout: FUZZ_TIMEOUT_MS }, () => {
