@@ -1,7 +1,9 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { NodeFile } from '../../src/cluster/map/node-file.js';
 import { inFrame } from '../../src/cluster/nats/message.js';
 import { Nats } from '../../src/cluster/nats/nats.js';
 import { Follower } from '../../src/cluster/replica/follower.js';
@@ -49,10 +51,13 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
     const state = new NodeState();
     let log = '';
     const logger = createLogger('info', { write: (line) => void (log += line) });
-    const follow = (created: string | undefined = shard.created, most = MOST): Follower => {
+    const follow = (
+      created: string | undefined = shard.created,
+      most = MOST,
+      claim = (): void => undefined,
+    ): Follower => {
       const place = { cluster, shard: SHARD, replica: 0 };
       const reporter = new Reporter(nats, engine, place, state, NONE_LOST);
-      const claim = (): void => undefined;
       const parts = [reporter, state, logger, claim, most] as const;
       const follower = new Follower(nats, engine, stream, created, ...parts);
       onTestFinished(async () => {
@@ -187,6 +192,26 @@ describe.skipIf(HAS_NO_NATS)('the replica of a node (needs nats-server)', () => 
       [2, 1],
     ]);
     await expect.poll(() => state.replica, PATIENCE).toBe(ReplicaState.Following);
+  });
+
+  test('a replica that cannot be noted as that of its node confirms nothing until it is', async () => {
+    const { engine, follow, outcomes, publish, state, log } = await open();
+    const folder = makeTemporaryFolder();
+    const file = NodeFile.open(folder, 'c');
+    // The file cannot be written, as on a full disk.
+    const obstacle = join(folder, 'node.json.new');
+    mkdirSync(obstacle);
+    follow(undefined, undefined, () => file.claim(engine.storeId));
+    for (const _ of [1, 2, 3]) await publish({ change: changeOf(engine) });
+    await expect.poll(() => engine.position.sequence, PATIENCE).toBe(3);
+    await expect.poll(log, PATIENCE).toContain('cannot be noted');
+    expect(outcomes).toEqual([]);
+    expect(state.replica).not.toBe(ReplicaState.Stopped);
+    rmSync(obstacle, { recursive: true });
+    await expect.poll(() => outcomes.length, PATIENCE).toBe(3);
+    expect(outcomes.map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+    expect(NodeFile.open(folder, 'c').hasStore).toBe(true);
+    expect(state.replica).toBe(ReplicaState.Following);
   });
 
   test.skipIf(!canMount())(

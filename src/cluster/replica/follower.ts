@@ -130,7 +130,8 @@ export class Follower {
   /** The engine has refused a message: it is read again once those before it are answered. */
   #isRefused = false;
   #stopped: Stopped | undefined;
-  #isClaimed = false;
+  /** Resolves once the replica is noted as that of this node: each outcome waits for it, in its turn. */
+  #claimed: Promise<void> | undefined;
   /** The last message that the engine has applied. */
   #last: Taken | undefined;
   #strayLineAtMs = -Infinity;
@@ -503,15 +504,36 @@ export class Follower {
     this.#applying.add(ended);
   }
 
-  #onApplied(taken: Taken, { sender, isVoid: isLate, stray }: Effect, outcome: Outcome): void {
+  async #onApplied(taken: Taken, effect: Effect, outcome: Outcome): Promise<void> {
+    await (this.#claimed ??= this.#claim());
+    const { sender, isVoid: isLate, stray } = effect;
     this.#last = taken;
     this.#fault = undefined;
     if (stray !== undefined) this.#onStray(taken, stray);
     this.#applied.note();
     this.#judge();
-    if (!this.#isClaimed) this.claim();
-    this.#isClaimed = true;
     this.reporter.note(outcome, sender, encodeOutcome(outcome, isLate));
+  }
+
+  /** Tries until it is noted, as the engine does where the disk is full. */
+  async #claim(): Promise<void> {
+    let lastReason: string | undefined;
+    for (;;) {
+      try {
+        this.claim();
+        return;
+      } catch (error) {
+        if (this.#isClosed || this.#stopped !== undefined) throw error;
+        const reason = messageOf(error);
+        if (reason !== lastReason)
+          this.logger.warn(
+            { stream: this.stream, reason },
+            'the replica cannot be noted as that of this node, and confirms nothing: trying again',
+          );
+        lastReason = reason;
+      }
+      await sleep(PAUSE_MS);
+    }
   }
 
   #onStray({ seq, data }: Taken, reason: string): void {
@@ -529,7 +551,7 @@ export class Follower {
     // Those behind a refused one are refused as well, as they are not the next.
     if (this.#isRefused || this.#isClosed) return;
     this.#isRefused = true;
-    if (!isTransient) this.#stopped = new Stopped(messageOf(error));
+    if (!isTransient) this.#stopped ??= new Stopped(messageOf(error));
     this.#messages?.stop();
   }
 
