@@ -26,6 +26,7 @@ import { describeQuery, describeSingle } from '../../src/core/rules.js';
 import { asNeighbourQueries } from '../../src/core/searches.js';
 import type { Engine } from '../../src/engine/native.js';
 import { ReadAnswer, ReadQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import { createLogger } from '../../src/observe/logger.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import {
   changeOf,
@@ -322,6 +323,25 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     };
     expect(await codeWith(ids.length)).toBe('OVERLOADED');
     expect(await codeWith(100 * ids.length)).toBeUndefined();
+  });
+
+  test('what is no question is refused, and logged a few times only', async () => {
+    const { engine, state } = await served();
+    const { gateway } = await openShard(servers());
+    const reads = new Reads(engine, new Questions(gateway, 0, 0), state, 'strong');
+    let log = '';
+    const logger = createLogger('info', { write: (line) => void (log += line) });
+    const server = new ReadServer(engine, reads, state, new MemoryBudget(2 ** 30), logger);
+    const codes = new Set<string | undefined>();
+    for (let sent = 0; sent < 1_000; sent += 1) {
+      const { refused } = ReadAnswer.decode(await server.answer(Buffer.of(0xff)));
+      codes.add(refused?.code);
+    }
+    expect([...codes]).toEqual(['INTERNAL']);
+    const lines = log.split('\n').filter((line) => line.includes('a read of another node'));
+    expect(lines.length).toBeGreaterThanOrEqual(10);
+    // Ten in each second that they take.
+    expect(lines.length).toBeLessThan(500);
   });
 
   test('one of a session is refused by a replica with another history', async () => {

@@ -1,4 +1,5 @@
 import { Reservation, type MemoryBudget } from '../../admission/memory-budget.js';
+import { REAL_CLOCK } from '../../core/clock.js';
 import { VectordError } from '../../core/errors.js';
 import { find } from '../../core/find.js';
 import { includeOf } from '../../core/include.js';
@@ -7,6 +8,7 @@ import { describeQuery, describeSingle } from '../../core/rules.js';
 import { messageOf } from '../../core/start-error.js';
 import type { Engine } from '../../engine/native.js';
 import { ReadQuestion, type ReadAnswer } from '../../gen/vectord/cluster/v1/cluster.js';
+import { LogRateLimit } from '../../observe/log-rate-limit.js';
 import type { Logger } from '../../observe/logger.js';
 import { ReplicaState, type NodeState } from '../voting/node-state.js';
 import { fromWirePosition, toWirePosition } from '../voting/outcome.js';
@@ -23,6 +25,9 @@ export function refusalOf({ code, message }: VectordError): Uint8Array {
 
 /** Answers the reads of other nodes from the replica of this one. */
 export class ReadServer {
+  /** Whoever may publish in NATS can make many of them. */
+  readonly #failures = new LogRateLimit(REAL_CLOCK);
+
   constructor(
     private readonly engine: Engine,
     private readonly reads: Reads,
@@ -46,7 +51,10 @@ export class ReadServer {
       return encodeAnswer({ ...answer, position: toWirePosition(this.reads.held) });
     } catch (error) {
       if (error instanceof VectordError) return refusalOf(error);
-      this.logger.error({ err: error }, 'a read of another node has failed');
+      const leftOut = this.#failures.next();
+      if (leftOut !== undefined) {
+        this.logger.error({ err: error, ...leftOut }, 'a read of another node has failed');
+      }
       return refusalOf(new VectordError('INTERNAL', messageOf(error)));
     } finally {
       taken.end();
