@@ -15,9 +15,10 @@ function streamOf(countsAnswers: boolean) {
   const call = new CallLifecycle(method, undefined, requests, none, undefined, none);
   const done: string[] = [];
   const fail = (): void => void done.push('failed');
-  call.watch({ awaitsMore: true, fail, cut: () => void done.push('cut') });
+  const open = { awaitsMore: true, unreadBytes: 0, fail, cut: () => void done.push('cut') };
+  call.watch(open);
   const lookAfter = (ms: number): void => call.check(performance.now() + ms);
-  return { call, done, lookAfter };
+  return { call, open, inflight, done, lookAfter };
 }
 
 test.each([true, false])(
@@ -42,6 +43,38 @@ test('a message has its time anew once an answer before it was read', () => {
   expect(done).toEqual([]);
   lookAfter(31_000);
   expect(done).toEqual(['failed']);
+});
+
+test('what waits unread takes memory, once, until it has been read and handled', () => {
+  const { call, open, inflight, done, lookAfter } = streamOf(false);
+  const look = (unreadBytes: number): void => {
+    open.unreadBytes = unreadBytes;
+    lookAfter(0);
+  };
+  call.received(100);
+  look(600);
+  look(600);
+  expect(inflight.usedBytes).toBe(700);
+  call.received(500);
+  expect(inflight.usedBytes).toBe(700);
+  look(200);
+  expect(inflight.usedBytes).toBe(800);
+  call.handled(600);
+  look(0);
+  expect(inflight.usedBytes).toBe(0);
+  look(300);
+  expect(done).toEqual([]);
+  call.ended();
+  expect(inflight.usedBytes).toBe(0);
+});
+
+test('a stream is ended when no memory is left for what waits unread of it', () => {
+  const { call, open, inflight, done, lookAfter } = streamOf(false);
+  call.received(100);
+  open.unreadBytes = 901;
+  lookAfter(0);
+  expect(done).toEqual(['failed']);
+  expect(inflight.usedBytes).toBe(100);
 });
 
 function none(): undefined {

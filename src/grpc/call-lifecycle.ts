@@ -43,6 +43,8 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
   #failure: unknown;
   #isNoted = false;
   #receivedBytes = 0;
+  /** Of what has come and not been read, what is reserved: it was seen at the last look at the call. */
+  #unreadBytes = 0;
   #freeBytes: number;
   /** When the request has come whole, or its answer was sent. */
   #isReceived = false;
@@ -95,9 +97,16 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
   }
 
   received(bytes: number): void {
-    const { maxBytes, settings } = this.#allowance;
+    const seenBytes = Math.min(bytes, this.#unreadBytes);
+    this.#unreadBytes -= seenBytes;
     this.#receivedBytes += bytes;
-    if (this.#receivedBytes > maxBytes) {
+    this.#checkSize(this.#receivedBytes);
+    this.#reserve(bytes - seenBytes);
+  }
+
+  #checkSize(bytes: number): void {
+    const { maxBytes, settings } = this.#allowance;
+    if (bytes > maxBytes) {
       throw this.#toServerError(
         new VectordError(
           'TOO_LARGE',
@@ -105,7 +114,6 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
         ),
       );
     }
-    this.#reserve(bytes);
   }
 
   decoded(message: unknown): void {
@@ -170,10 +178,18 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
     if (refusal !== undefined) this.#call?.fail(this.#toServerError(refusal));
   }
 
-  /** Ends the call when its request stops arriving, or its answer is not read. */
+  /**
+   * Ends the call when its request stops arriving, its answer is not read, or what waits unread of it
+   * takes too much.
+   */
   check(nowMs: number): void {
     const call = this.#call;
     if (call === undefined) return;
+    try {
+      this.#countUnread(call.unreadBytes);
+    } catch (error) {
+      call.fail(this.#toServerError(error));
+    }
     const sendingSinceMs = this.#answeredAtMs ?? this.#sendingSinceMs;
     if (sendingSinceMs !== undefined) {
       if (nowMs - sendingSinceMs > TRANSFER_MS) call.cut();
@@ -182,6 +198,14 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
         this.#toServerError(new VectordError('TIMEOUT', 'The request did not arrive in time')),
       );
     }
+  }
+
+  #countUnread(bytes: number): void {
+    this.#checkSize(this.#receivedBytes + bytes);
+    const more = bytes - this.#unreadBytes;
+    if (more > 0) this.#reserve(more);
+    else this.#release(-more);
+    this.#unreadBytes = bytes;
   }
 
   #isSlow(call: OpenCall, nowMs: number): boolean {

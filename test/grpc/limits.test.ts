@@ -6,12 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { UpsertStreamRequest } from '../../src/gen/vectord/v1/points.js';
 import { SearchPointsBatchResponse } from '../../src/gen/vectordb/vectordb.js';
 import { untilInflight } from '../support/inflight.js';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 import { RawClient } from './client.js';
-import { Connection, framed, NO_STATUS } from './http2-call.js';
+import { Connection, framed, NO_STATUS, type OpenCall } from './http2-call.js';
 import {
   BEGIN,
   connectTo,
@@ -500,6 +501,41 @@ describe('MAX_INFLIGHT_BYTES', () => {
     for (const { stream } of calls) stream.close();
     await untilInflight(server, 0);
     expect((await client.call('InsertVector', insert)).code).toBe(status.OK);
+  });
+
+  test('what comes while answers are not read counts too', async () => {
+    const own = await startServer({ env: { MAX_INFLIGHT_BYTES: '4000000' } });
+    const unread = new Connection(own.grpc);
+    unread.session.settings({ initialWindowSize: 0 });
+    // Its answer is more than is kept for a client, and 16 more messages wait for their handler.
+    const point = { id: '', vector: VALUES, content: '', contentType: 0, metadata: '' };
+    const upsert = {
+      points: Array.from({ length: 450 }, () => point),
+      ifAbsent: false,
+      collection: '',
+    };
+    const first = framed(UpsertStreamRequest.encode(upsert).finish());
+    const sent = Buffer.concat([first, Buffer.alloc(16 * 5), framed(Buffer.alloc(2_000_000))]);
+    const open = (): OpenCall => {
+      const call = unread.open('/vectord.v1.PointsService/UpsertStream', headers);
+      call.stream.write(sent);
+      return call;
+    };
+    const fitting = open();
+    await untilInflight(own, 2_000_000);
+    const tooMuch = open();
+    await vi.waitFor(async () => {
+      const asked = await fetch(`${own.http}/metrics`, {
+        headers: { 'api-key': own.keys.readonly },
+      });
+      expect(await asked.text()).toContain('status="RESOURCE_EXHAUSTED"');
+    }, 10_000);
+    unread.session.settings({ initialWindowSize: 65_535 });
+    expect(await tooMuch.status).toBe(status.RESOURCE_EXHAUSTED);
+    fitting.stream.close();
+    await untilInflight(own, 0);
+    unread.close();
+    expect(await own.stop()).toBe(0);
   });
 
   test('what a message unpacks to counts too', async () => {

@@ -80,6 +80,10 @@ export class Call implements OpenCall {
     return this.#reader?.isWithin === true && !this.stream.isPaused();
   }
 
+  get unreadBytes(): number {
+    return this.stream.readableLength;
+  }
+
   #checkEncoding(): ServerError | undefined {
     const encoding = this.#encoding;
     if (encoding === undefined || encoding === 'identity' || isEncoding(encoding)) return undefined;
@@ -318,6 +322,8 @@ export class Call implements OpenCall {
   /** Decides the status; answers the trailers that say it. */
   #answer(code: Status, details: string, failure: unknown): OutgoingHttpHeaders {
     this.#isAnswered = true;
+    // What waits unread is dropped: it would take memory, and node would never close the stream.
+    if (this.stream.isPaused()) this.stream.resume();
     this.#deadline?.stop();
     const trailers = statusTrailers(code, details);
     this.#context.addTrailer(trailers);

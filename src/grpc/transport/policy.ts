@@ -53,6 +53,8 @@ export interface OpenCall {
    * that have come wait for their handler and no more is read. Of use until `requestEnded`.
    */
   readonly awaitsMore: boolean;
+  /** Bytes of its request that have come and wait unread, until its handler is done with others. */
+  readonly unreadBytes: number;
   /** Answers it with a failure. */
   fail(error: ServerError): void;
   /** Ends it without an answer, or within one that its client does not read. */

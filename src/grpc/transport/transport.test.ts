@@ -138,6 +138,8 @@ const SERVERS: Record<string, () => Promise<Running>> = {
 
 /** The calls that there have been. */
 const calls: OpenCall[] = [];
+/** Those of them that are over. */
+const ended = new Set<OpenCall | undefined>();
 
 /** A policy that refuses nothing. */
 const everythingGoes: Policy = {
@@ -163,6 +165,7 @@ const cleanUps: (() => void)[] = [];
 afterEach(() => {
   waiting.length = 0;
   calls.length = 0;
+  ended.clear();
   for (const cleanUp of cleanUps.splice(0)) cleanUp();
 });
 
@@ -560,6 +563,25 @@ describe("our transport, where nice-grpc's server is wrong", () => {
     expect(calls[1]?.awaitsMore).toBe(false);
     stream.resume();
     await until(() => calls[1]?.awaitsMore === true);
+  });
+
+  it('lets go of what waits unread of a call that has failed', async () => {
+    const session = await started();
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/test.Echo/Chat',
+      'content-type': 'application/grpc',
+    });
+    stream.on('error', () => undefined);
+    // Its answers are not read: the messages wait for their handler, and no more is read of it.
+    stream.write(Buffer.concat(Array<Buffer>(500).fill(framed('x'.repeat(1_000)))));
+    await until(() => (calls[0]?.unreadBytes ?? 0) > 0);
+    calls[0]?.fail(new ServerError(Status.DEADLINE_EXCEEDED, 'late'));
+    await until(() => calls[0]?.unreadBytes === 0);
+    stream.resume();
+    await once(stream, 'close');
+    await until(() => ended.has(calls[0]));
+    expect(stream.rstCode).toBe(0);
   });
 
   it('tells a client that still sends that nobody reads it', async () => {
