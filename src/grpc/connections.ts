@@ -263,8 +263,11 @@ export class Connection implements LimitedConnection {
     const hasMoved = nowMs - this.#movesSinceMs > MOVE_MS;
     if (!this.hasKey && this.#idleBytes > MAX_IDLE_BYTES) this.#close('idle_frames');
     else if (!this.hasKey && this.#unreadFrames > MAX_UNREAD_FRAMES) this.#close('timeout');
-    else if (hasMoved || nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
-    else this.#ping(nowMs, received);
+    else {
+      if (hasMoved || nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
+      // One that takes no new calls waits for the end of others, and of what its client does not read.
+      if (!session.destroyed) this.#ping(nowMs, received);
+    }
   }
 
   #countIdleBytes(received: number, sent: number, seconds: number): void {

@@ -1,11 +1,23 @@
 import { once } from 'node:events';
+import { constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { UpsertStreamRequest } from '../../src/gen/vectord/v1/points.js';
 import { Connection, framed, type OpenCall } from '../grpc/http2-call.js';
-import { BEGIN } from '../grpc/raw-http2.js';
+import {
+  BEGIN,
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  framesIn,
+  GOAWAY,
+  HEADERS,
+  headOf,
+  RST_STREAM,
+} from '../grpc/raw-http2.js';
 import { startServer, type TestServer } from '../support/server.js';
 import * as wire from '../support/wire.js';
 
@@ -41,6 +53,39 @@ async function closed(socket: Socket): Promise<void> {
 }
 
 describe.concurrent('who makes the service wait', { timeout: 60_000 }, () => {
+  test(
+    'a gRPC connection that was told to move and falls silent is closed',
+    { timeout: 120_000 },
+    async () => {
+      const content = 'x'.repeat(400_000);
+      const other = new Connection(server.grpc);
+      const { readwrite } = server.keys;
+      const inserted = other.open('InsertVector', { authorization: readwrite });
+      const [message] = await Promise.all([
+        once(inserted.stream, 'data'),
+        inserted.stream.end(framed(wire.insertRequest([1, 2, 3, 4], content))),
+      ]);
+      other.close();
+      const socket = connectTo(server.grpc, BEGIN);
+      const key: [string, string] = ['authorization', readwrite];
+      const open = (path: string, stream: number): Buffer =>
+        frame(HEADERS, END_HEADERS, stream, headOf(path, key));
+      socket.write(open('/vectord.v1.PointsService/UpsertStream', 1));
+      const received: Buffer[] = [];
+      socket.on('data', (chunk) => received.push(chunk));
+      const isTold = (): boolean =>
+        framesIn(Buffer.concat(received)).some(({ type }) => type === GOAWAY);
+      for (let stream = 3; !isTold(); stream += 2) {
+        socket.write(open('/vectordb.VectorDB/GetPoint', stream));
+        // Its only field is the id, as is that of the request.
+        socket.write(frame(DATA, END_STREAM, stream, message[0]));
+        await sleep(50);
+        socket.write(frame(RST_STREAM, 0, stream, Buffer.of(0, 0, 0, constants.NGHTTP2_CANCEL)));
+      }
+      await expect(closed(socket)).resolves.toBeUndefined();
+    },
+  );
+
   test('headers that do not end are refused', async () => {
     const socket = connectTo(server.http, 'GET /health HTTP/1.1\r\nHo');
     let answer = '';
