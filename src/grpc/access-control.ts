@@ -40,6 +40,7 @@ export class AccessControl implements Policy {
         return connection.isClosing;
       },
       noteReset: (unsentBytes) => connection.noteReset(unsentBytes),
+      noteCutShort: () => connection.noteCutShort(),
       begin: (path, headers, rawHeaders) => {
         const method = this.#methodOf(path);
         const keyRefusal = (): VectordError | undefined =>

@@ -136,7 +136,7 @@ export class Connection implements LimitedConnection {
   #keyedCalls = 0;
   #refusals = 0;
   #resets = 0;
-  /** Less what each second allows, the calls that may have been reset, and those that have been. */
+  /** Less what each second allows, the calls, and those of them that were reset or cut short. */
   readonly #recent = { calls: 0, resets: 0 };
   #lostBytes = 0;
   #movesSinceMs = Infinity;
@@ -207,6 +207,13 @@ export class Connection implements LimitedConnection {
     this.#lostBytes += unsentBytes;
     this.#moveInTime();
     if (!this.hasKey && this.#resets > MAX_RESETS_WITHOUT_KEY) this.#close('resets');
+  }
+
+  /** Nghttp2 counts the reset of a call that is over, too, of which node tells nothing. */
+  noteCutShort(): void {
+    if (this.session.destroyed) return;
+    this.#recent.resets += 1;
+    this.#moveInTime();
   }
 
   /** Has the client go on over another connection in time: this one takes no new calls then. */

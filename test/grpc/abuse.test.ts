@@ -52,17 +52,18 @@ function memoryBytes(field: 'VmRSS' | 'VmHWM'): number {
 }
 
 test('calls without a key that never end are answered and closed', async () => {
-  const connection = new Connection(server.grpc);
   const before = memoryBytes('VmRSS');
   for (let round = 0; round < 20; round += 1) {
+    // After some more on one connection, Node.js 20 has its client go on over another.
+    const connection = new Connection(server.grpc);
     const calls = Array.from({ length: 250 }, () => connection.open('InsertVector'));
     const codes = await Promise.all(calls.map((call) => call.status));
     expect(new Set(codes)).toEqual(new Set([status.UNAUTHENTICATED]));
     await Promise.all(calls.map((call) => call.closed));
+    connection.close();
   }
   expect(memoryBytes('VmRSS') - before).toBeLessThan(100 * MIB);
   await expectServing();
-  connection.close();
 });
 
 test('a call without a key that keeps sending is closed', async () => {

@@ -57,14 +57,38 @@ test('who cancels calls within their answers is told to go on over another conne
 });
 
 // Later versions have a limit that the service sets.
-test.runIf(process.versions.node.startsWith('20.'))(
-  'who cancels more calls than nghttp2 allows is told so, too',
+const isNode20 = process.versions.node.startsWith('20.');
+
+test.runIf(isNode20)('who cancels more calls than nghttp2 allows is told so, too', async () => {
+  const told = await untilTold(async (connection) => {
+    const calls = Array.from({ length: 50 }, () => connection.open('SearchPoints', headers));
+    for (const { stream } of calls) stream.close(constants.NGHTTP2_CANCEL);
+    await Promise.all(calls.map((call) => call.closed));
+  }, 60);
+  expect(told).toEqual(MOVE);
+});
+
+/** Has 50 calls refused for their flag, which is none, before they end or at their end. */
+async function failSome(connection: Connection, areEnded: boolean): Promise<void> {
+  const calls = Array.from({ length: 50 }, () => connection.open('SearchPoints', headers));
+  const message = Buffer.of(9, 0, 0, 0, 0);
+  for (const { stream } of calls) {
+    if (areEnded) stream.end(message);
+    else stream.write(message);
+  }
+  const codes = await Promise.all(calls.map((call) => call.status));
+  expect(new Set(codes)).toEqual(new Set([status.INVALID_ARGUMENT]));
+  await Promise.all(calls.map((call) => call.closed));
+}
+
+test.runIf(isNode20)(
+  'who goes on sending calls that are answered may reset them, and is told so',
   async () => {
-    const told = await untilTold(async (connection) => {
-      const calls = Array.from({ length: 50 }, () => connection.open('SearchPoints', headers));
-      for (const { stream } of calls) stream.close(constants.NGHTTP2_CANCEL);
-      await Promise.all(calls.map((call) => call.closed));
-    }, 60);
+    const told = await untilTold((connection) => failSome(connection, false), 60);
     expect(told).toEqual(MOVE);
   },
 );
+
+test('who ends the calls that are refused is told nothing', async () => {
+  expect(await untilTold((connection) => failSome(connection, true), 30)).toBe(undefined);
+});

@@ -45,6 +45,7 @@ export class Call implements OpenCall {
     private readonly headers: IncomingHttpHeaders,
     private readonly policy: CallPolicy,
     private readonly pool: ChunkPool,
+    private readonly onCutShort: () => void,
   ) {
     this.#context = new Context(headers, stream, () => this.#sendHeaders());
     const encoding = headers['grpc-encoding'];
@@ -333,7 +334,7 @@ export class Call implements OpenCall {
 
   /** A client that still sends is told that nobody reads it. */
   #refuseRest(): void {
-    if (!this.stream.readableEnded) closeSoon(this.stream);
+    if (!this.stream.readableEnded) closeSoon(this.stream, this.onCutShort);
   }
 
   #close(): void {
@@ -346,9 +347,15 @@ export class Call implements OpenCall {
   }
 }
 
-/** Some versions of Node.js (22.23, 26.10) forget an answer that has not left before the close. */
-export function closeSoon(stream: ServerHttp2Stream): void {
-  setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR));
+/**
+ * Closes a stream that has been answered; `onCutShort` hears of it if its request has not ended. Some
+ * versions of Node.js (22.23, 26.10) forget an answer that has not left before the close.
+ */
+export function closeSoon(stream: ServerHttp2Stream, onCutShort: () => void): void {
+  setImmediate(() => {
+    if (!stream.closed && stream.state.remoteClose === 0) onCutShort();
+    stream.close(constants.NGHTTP2_NO_ERROR);
+  });
 }
 
 function invalid(text: string): ServerError {

@@ -18,6 +18,8 @@ export interface ConnectionPolicy {
   begin(path: string, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): CallPolicy;
   /** A call of this connection was reset by its client, when so much of its answer was not sent. */
   noteReset(unsentBytes: number): void;
+  /** A call was answered and closed before its request had ended: its client may reset it then. */
+  noteCutShort(): void;
 }
 
 /** The functions that hear of bytes may throw a ServerError, which then is the answer. */

@@ -150,20 +150,22 @@ export class TransportServer {
       connection.noteReset(0);
       return;
     }
-    const { type } = parse(headers['content-type'] ?? '');
-    if (headers[':method'] !== 'POST' || !GRPC_TYPES.has(type)) {
-      stream.on('error', () => undefined);
-      stream.respond({ ':status': 415 }, { endStream: true });
-      closeSoon(stream);
-      return;
-    }
-    const path = headers[':path'] ?? '';
-    const method = this.#methods.get(path);
-    const call = new Call(stream, headers, connection.begin(path, headers, rawHeaders), this.#pool);
     stream.once('close', () => {
       const { rstCode, writableLength } = stream;
       if (rstCode !== constants.NGHTTP2_NO_ERROR) connection.noteReset(writableLength);
     });
+    const onCutShort = (): void => connection.noteCutShort();
+    const { type } = parse(headers['content-type'] ?? '');
+    if (headers[':method'] !== 'POST' || !GRPC_TYPES.has(type)) {
+      stream.on('error', () => undefined);
+      stream.respond({ ':status': 415 }, { endStream: true });
+      closeSoon(stream, onCutShort);
+      return;
+    }
+    const path = headers[':path'] ?? '';
+    const method = this.#methods.get(path);
+    const policy = connection.begin(path, headers, rawHeaders);
+    const call = new Call(stream, headers, policy, this.#pool, onCutShort);
     if (method !== undefined) call.start(method, this.options.messageLimit);
     else call.fail(new ServerError(Status.UNIMPLEMENTED, `There is no method ${path}`));
   }

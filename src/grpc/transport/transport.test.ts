@@ -146,18 +146,25 @@ const everythingGoes: Policy = {
   connect: () => ({
     isClosing: false,
     noteReset: () => undefined,
-    begin: () => ({
-      refusal: undefined,
-      watch: (call) => void calls.push(call),
-      received: () => undefined,
-      decoded: () => undefined,
-      requestEnded: () => undefined,
-      sending: () => undefined,
-      handled: () => undefined,
-      sent: () => undefined,
-      answered: () => undefined,
-      ended: () => undefined,
-    }),
+    noteCutShort: () => undefined,
+    begin: () => {
+      let own: OpenCall | undefined;
+      return {
+        refusal: undefined,
+        watch: (call) => {
+          own = call;
+          calls.push(call);
+        },
+        received: () => undefined,
+        decoded: () => undefined,
+        requestEnded: () => undefined,
+        sending: () => undefined,
+        handled: () => undefined,
+        sent: () => undefined,
+        answered: () => undefined,
+        ended: () => void ended.add(own),
+      };
+    },
   }),
 };
 
