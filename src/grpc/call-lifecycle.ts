@@ -63,7 +63,7 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
     private readonly onEnd: (record: CallLifecycle) => void,
     readonly trace: RequestTrace | undefined,
     /** Why the call could not be made any more with the keys of now, if it could not. */
-    private readonly refusalNow: () => VectordError | undefined,
+    readonly refusalNow: () => VectordError | undefined,
   ) {
     this.operation = method.operation;
     this.#allowance = method.allowance;

@@ -127,6 +127,10 @@ export class Connection implements LimitedConnection {
   readonly #openCalls = new Set<CallLifecycle>();
   #openKeyed = 0;
   hasKey = false;
+  /** Whether it is limited as one without a key: it has shown none, or one that is known no longer. */
+  #isLimited = true;
+  /** Why the last call with a key could not be made any more, if it could not. */
+  #keyRefusal: CallLifecycle['refusalNow'] = () => undefined;
   requests = 0;
   #hasCalled = false;
   #keyedAtMs = performance.now();
@@ -175,9 +179,10 @@ export class Connection implements LimitedConnection {
     this.#openCalls.add(call);
     this.all.calls.begin(call.hasKey ? 'keyed' : 'open');
     if (!call.hasKey) return;
+    this.#keyRefusal = call.refusalNow;
     this.#openKeyed += 1;
     this.#keyedCalls += 1;
-    if (!this.hasKey) this.#noteKey();
+    if (this.#isLimited) this.#noteKey();
   }
 
   end(call: CallLifecycle): void {
@@ -189,11 +194,13 @@ export class Connection implements LimitedConnection {
 
   recheckKeys(): void {
     for (const call of this.#openCalls) call.recheckKey();
+    if (!this.isTrusted && this.#keyRefusal() !== undefined) this.#isLimited = true;
   }
 
   /** A client with a key may have more on its way, as a large upload over a long line needs it. */
   #noteKey(): void {
     this.hasKey = true;
+    this.#isLimited = false;
     this.all.noteKey();
     this.session.settings({ initialWindowSize: KEYED_WINDOW_BYTES });
     this.session.setLocalWindowSize(KEYED_WINDOW_BYTES);
@@ -206,7 +213,7 @@ export class Connection implements LimitedConnection {
     this.#recent.resets += 1;
     this.#lostBytes += unsentBytes;
     this.#moveInTime();
-    if (!this.hasKey && this.#resets > MAX_RESETS_WITHOUT_KEY) this.#close('resets');
+    if (this.#isLimited && this.#resets > MAX_RESETS_WITHOUT_KEY) this.#close('resets');
   }
 
   /** Nghttp2 counts the reset of a call that is over, too, of which node tells nothing. */
@@ -268,8 +275,8 @@ export class Connection implements LimitedConnection {
     this.#recent.calls = Math.max(0, this.#recent.calls - allowed);
     this.#recent.resets = Math.max(0, this.#recent.resets - allowed);
     const hasMoved = nowMs - this.#movesSinceMs > MOVE_MS;
-    if (!this.hasKey && this.#idleBytes > MAX_IDLE_BYTES) this.#close('idle_frames');
-    else if (!this.hasKey && this.#unreadFrames > MAX_UNREAD_FRAMES) this.#close('timeout');
+    if (this.#isLimited && this.#idleBytes > MAX_IDLE_BYTES) this.#close('idle_frames');
+    else if (this.#isLimited && this.#unreadFrames > MAX_UNREAD_FRAMES) this.#close('timeout');
     else {
       if (hasMoved || nowMs - this.#calledAtMs > IDLE_TIMEOUT_MS) session.close();
       // One that takes no new calls waits for the end of others, and of what its client does not read.

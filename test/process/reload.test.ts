@@ -1,5 +1,7 @@
 import { renameSync, utimesSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:http2';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { Connection } from '../grpc/http2-call.js';
 import { writeKeys } from '../support/folders.js';
 import { ownFolder, Vectord } from '../support/vectord.js';
 
@@ -23,6 +25,29 @@ test('a changed keys file is in force within seconds', async () => {
 test('a role that is taken away is gone', async () => {
   writeKeys(keysPath, { role: 'readonly', key: 'the-key' });
   await expectStatus('the-key', 403);
+});
+
+test('a gRPC connection whose key is gone is limited as one without a key', async () => {
+  const connection = new Connection(vectord.value('gRPC'));
+  const { session } = connection;
+  const headers = { authorization: 'the-key' };
+  const resetSome = async (): Promise<void> => {
+    const calls = Array.from({ length: 100 }, () => connection.open('SearchPoints', headers));
+    for (const { stream } of calls) stream.close(constants.NGHTTP2_CANCEL);
+    await Promise.all(calls.map(({ closed }) => closed));
+  };
+  await resetSome();
+  await connection.settled();
+  writeKeys(keysPath, { role: 'readwrite', key: 'new-key' });
+  await expectStatus('new-key', 201);
+  await vi.waitFor(
+    async () => {
+      if (!session.destroyed) await resetSome();
+      expect(vectord.stderr).toContain('"reason":"resets"');
+    },
+    { timeout: 10_000 },
+  );
+  connection.close();
 });
 
 test('SIGHUP reads the file even where its change cannot be seen', async () => {
