@@ -22,12 +22,15 @@ pub struct Budget {
 struct Used {
     small: usize,
     large: usize,
+    /// Those of them that deletes by filter have taken.
+    deletes: usize,
 }
 
 /// The bytes that a request has taken from a budget. Dropping it gives them back.
 pub struct Reservation {
     budget: Arc<Budget>,
     bytes: usize,
+    of_delete: bool,
 }
 
 impl Budget {
@@ -51,7 +54,7 @@ impl Budget {
     /// `bytes` may exceed the budget, and the total with them.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Reservation> {
         let mut used = lock(&self.used);
-        let for_large = self.max_bytes - self.max_bytes / SMALL_SHARE;
+        let for_large = self.for_large();
         let total = used.small + used.large;
         let fits = if is_small(bytes) {
             total == 0 || used.small + bytes <= self.max_bytes - used.large.min(for_large)
@@ -64,21 +67,45 @@ impl Budget {
                 self.max_bytes
             )));
         }
-        *used.of(bytes) += bytes;
-        Ok(self.reservation(bytes))
+        Ok(self.reservation(&mut used, bytes, false))
+    }
+
+    /// Takes `bytes` for a delete by filter, whatever other requests hold, or refuses it with
+    /// [`Error::Overloaded`] for what other deletes by filter hold. One is accepted if there is no
+    /// other.
+    pub fn reserve_for_delete(self: &Arc<Self>, bytes: usize) -> Result<Reservation> {
+        let mut used = lock(&self.used);
+        let (held, most) = (used.deletes, self.for_large());
+        if held > 0 && held.saturating_add(bytes) > most {
+            return Err(Error::Overloaded(format!(
+                "deletes by filter hold {held} bytes, at most {most} may be held; try again"
+            )));
+        }
+        Ok(self.reservation(&mut used, bytes, true))
     }
 
     /// Takes `bytes` whatever others hold, for what must be done before anything else can be. The
     /// caller bounds how much of it there is.
     pub fn take(self: &Arc<Self>, bytes: usize) -> Reservation {
-        *lock(&self.used).of(bytes) += bytes;
-        self.reservation(bytes)
+        self.reservation(&mut lock(&self.used), bytes, false)
     }
 
-    fn reservation(self: &Arc<Self>, bytes: usize) -> Reservation {
+    /// The bytes that large requests may take.
+    fn for_large(&self) -> usize {
+        self.max_bytes - self.max_bytes / SMALL_SHARE
+    }
+
+    fn reservation(
+        self: &Arc<Self>,
+        used: &mut Used,
+        bytes: usize,
+        of_delete: bool,
+    ) -> Reservation {
+        used.add(bytes, of_delete);
         Reservation {
             budget: Arc::clone(self),
             bytes,
+            of_delete,
         }
     }
 }
@@ -88,13 +115,23 @@ impl Reservation {
     /// it could not be done however often it were sent.
     pub fn set(&mut self, bytes: usize) {
         let mut used = lock(&self.budget.used);
-        *used.of(self.bytes) -= self.bytes;
-        *used.of(bytes) += bytes;
+        used.remove(self.bytes, self.of_delete);
+        used.add(bytes, self.of_delete);
         self.bytes = bytes;
     }
 }
 
 impl Used {
+    fn add(&mut self, bytes: usize, of_delete: bool) {
+        *self.of(bytes) += bytes;
+        self.deletes += if of_delete { bytes } else { 0 };
+    }
+
+    fn remove(&mut self, bytes: usize, of_delete: bool) {
+        *self.of(bytes) -= bytes;
+        self.deletes -= if of_delete { bytes } else { 0 };
+    }
+
     /// The count that a request of this size belongs to.
     fn of(&mut self, bytes: usize) -> &mut usize {
         if is_small(bytes) {
@@ -111,7 +148,7 @@ fn is_small(bytes: usize) -> bool {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        *lock(&self.budget.used).of(self.bytes) -= self.bytes;
+        lock(&self.budget.used).remove(self.bytes, self.of_delete);
     }
 }
 
@@ -139,6 +176,25 @@ mod tests {
         assert!(budget.reserve(1).is_err());
         drop(large);
         assert!(budget.reserve(1).is_ok());
+    }
+
+    #[test]
+    fn a_delete_by_filter_is_refused_for_what_others_of_them_hold_and_for_nothing_else() {
+        let budget = Budget::new(16 * SMALL_BYTES);
+        let others = [budget.reserve(100 * SMALL_BYTES).unwrap(), budget.take(9)];
+        let mut first = budget.reserve_for_delete(10 * SMALL_BYTES).unwrap();
+        assert!(budget.reserve(SMALL_BYTES + 1).is_err());
+        let second = budget.reserve_for_delete(4 * SMALL_BYTES).unwrap();
+        let refused = budget.reserve_for_delete(1).map(drop).unwrap_err();
+        assert!(refused.to_string().contains("deletes by filter hold"));
+        first.set(1);
+        assert!(budget.reserve_for_delete(10 * SMALL_BYTES).is_err());
+        drop(second);
+        drop(budget.reserve_for_delete(10 * SMALL_BYTES).unwrap());
+        drop(first);
+        drop(budget.reserve_for_delete(100 * SMALL_BYTES).unwrap());
+        drop(others);
+        assert_eq!(budget.usage().0, 0);
     }
 
     #[test]

@@ -337,7 +337,7 @@ impl Engine {
     /// Finds the points that pass a filter on the search threads, and the memory that they take.
     fn find_matches(&self, filter: Arc<Filter>, done: Done<(Matches, Reservation)>) {
         let ids = self.index.live() as usize * size_of::<PointId>();
-        let memory = match self.budget.reserve(ids) {
+        let memory = match self.budget.reserve_for_delete(ids) {
             Ok(memory) => memory,
             Err(error) => return done(Err(error)),
         };

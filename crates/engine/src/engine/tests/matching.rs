@@ -362,6 +362,24 @@ fn a_delete_beyond_those_that_are_found_ahead_is_refused_and_none_of_them_droppe
 }
 
 #[test]
+fn the_points_of_a_delete_are_found_whatever_memory_others_hold() {
+    let folder = new_folder();
+    let engine = open_with(&folder, 1 << 20);
+    let numbers: Vec<u32> = (0..MANY).collect();
+    for numbers in numbers.chunks(1_000) {
+        upsert(&engine, numbers, |number| number);
+    }
+    let budget = &engine.budget;
+    let reserve = |bytes| iter::from_fn(move || budget.reserve(bytes).ok());
+    let reads: Vec<_> = reserve(70_000).chain(reserve(1)).collect();
+    let held = engine.budget.usage().0;
+    assert_eq!(held, 1 << 20, "{} reads", reads.len());
+    let filter = || Arc::new(Filter::new(is_one()));
+    assert_eq!(answer(|done| engine.delete_matching(filter(), done)), 1);
+    wait_until(|| engine.budget.usage().0 == held);
+}
+
+#[test]
 fn a_message_is_applied_whatever_memory_others_hold() {
     let folder = new_folder();
     let engine = open_with(&folder, 1 << 20);

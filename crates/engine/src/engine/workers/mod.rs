@@ -134,9 +134,14 @@ impl Shared {
         if let Err(error) = queue.check_limit(job.as_ref()) {
             return Err((job, error));
         }
-        let memory = match self.budget.reserve(job.bytes()) {
-            Ok(memory) => memory,
-            Err(error) => return Err((job, error)),
+        let memory = if job.is_write() {
+            // Few beside what was reserved for what it finds.
+            self.budget.take(job.bytes())
+        } else {
+            match self.budget.reserve(job.bytes()) {
+                Ok(memory) => memory,
+                Err(error) => return Err((job, error)),
+            }
         };
         let ticket = queue.add(job, memory);
         self.wake(&queue);
