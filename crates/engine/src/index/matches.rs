@@ -9,6 +9,10 @@ use crate::{Error, Result, store::Stored};
 /// With at most this many records behind, the writer does the rest.
 const FEW: u64 = 128;
 
+/// With more records behind than one for this many slots, the columns are asked about all points, where
+/// they answer at once: that takes some nanoseconds for each slot, and a record some microseconds.
+const SLOTS_PER_RECORD: u64 = 128;
+
 /// The points that passed a filter in a view.
 #[derive(Debug, Default)]
 pub struct Matches {
@@ -60,6 +64,12 @@ impl Matches {
             let matching = view.matching(filter, goes_on)?;
             reserve(&mut points, matching.count())?;
             points.extend(matching.slots().map(name));
+        } else if self.is_far_behind(view) && view.answers_at_once(filter) {
+            let matching = view.matching(filter, goes_on)?;
+            let named = matching.slots().map(name);
+            let later: Vec<_> = named.filter(|point| point.1 > self.sequence).collect();
+            reserve(&mut points, later.len())?;
+            points.extend(later);
         } else {
             let later = view.matching_later(self.sequence, filter, goes_on)?;
             reserve(&mut points, later.len())?;
@@ -70,6 +80,11 @@ impl Matches {
             sequence: view.sequence,
             falls_behind: false,
         })
+    }
+
+    fn is_far_behind(&self, view: &View) -> bool {
+        let records = view.sequence - self.sequence;
+        records > FEW && records > u64::from(view.slots) / SLOTS_PER_RECORD
     }
 
     /// Whether points were written faster than they were looked at, so that more than a few are left.
@@ -103,4 +118,48 @@ impl Matches {
 fn reserve(points: &mut Vec<(PointId, u64)>, further: usize) -> Result<()> {
     let reserved = points.try_reserve_exact(further);
     reserved.map_err(|_| Error::Overloaded("no memory for the points to delete; try again".into()))
+}
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod tests {
+    use vectord_filter::{Condition, Expression, Test, Value};
+
+    use super::*;
+    use crate::index::tests::support::{id, index_with_metadata};
+
+    #[test]
+    fn what_was_written_since_is_the_same_by_the_columns_and_by_the_records() {
+        let points = 40_000;
+        let index = index_with_metadata(points, 1 << 30, |n| format!(r#"{{"k":{}}}"#, n % 3));
+        let test = Test::In([Value::Number(1.0)].into_iter().collect());
+        let filter = Filter::new(Expression::Condition(Condition::Metadata("k".into(), test)));
+        let goes_on = || true;
+        let later = |sequence, by_columns| {
+            let found = Matches {
+                sequence: sequence as u64,
+                ..Matches::default()
+            };
+            let view = index.view();
+            let asks_columns = found.is_far_behind(&view) && view.answers_at_once(&filter);
+            assert_eq!(asks_columns, by_columns, "behind {sequence}");
+            let mut points = found.later(&view, &filter, &goes_on).unwrap().points;
+            points.sort_by_key(|point| point.1);
+            points
+        };
+        for build in [false, true] {
+            if build {
+                index.view().matching(&filter, &goes_on).unwrap();
+                index.build_columns();
+            }
+            // The sequence of a point is its number.
+            for sequence in [1, 30_000, points - 313, points - 312, points - 1, points] {
+                let numbers = (sequence + 1..=points).filter(|number| number % 3 == 1);
+                let expected: Vec<_> = numbers.map(|n| (id(n), n as u64)).collect();
+                let is_far = sequence < points - 312;
+                let found = later(sequence, build && is_far);
+                assert!(found == expected, "behind {sequence}: {}", found.len());
+            }
+        }
+    }
 }

@@ -34,6 +34,15 @@ fn open(folder: &TempDir) -> Engine {
 }
 
 fn open_with(folder: &TempDir, max_queued_bytes: usize) -> Engine {
+    open_with_columns(folder, max_queued_bytes, 1 << 20)
+}
+
+/// Opens an engine that reads the record of each point that a filter is asked about.
+fn open_without_columns(folder: &TempDir) -> Engine {
+    open_with_columns(folder, 64 << 20, 0)
+}
+
+fn open_with_columns(folder: &TempDir, max_queued_bytes: usize, max_column_bytes: usize) -> Engine {
     Engine::open(&Options {
         path: folder.path().into(),
         dimension: Some(1),
@@ -44,7 +53,7 @@ fn open_with(folder: &TempDir, max_queued_bytes: usize) -> Engine {
         warm_metrics: Vec::new(),
         segment_bytes: 1 << 20,
         max_queued_bytes,
-        max_column_bytes: 1 << 20,
+        max_column_bytes,
         give_back_after: None,
     })
     .unwrap()
@@ -200,7 +209,7 @@ fn what_passes_when_the_writer_comes_to_a_delete_is_deleted() {
     // Few later ones are left to the writer; more are looked at before.
     for later in [8, 300] {
         let folder = new_folder();
-        let engine = open(&folder);
+        let engine = open_without_columns(&folder);
         upsert(&engine, &[0, 1, 2, 3, 4, 5, 6, 7], |number| number % 2);
         let asked = AtomicUsize::new(0);
         let write = || {
@@ -247,7 +256,7 @@ fn what_passes_when_the_writer_comes_to_a_delete_is_deleted() {
 fn it_is_known_whether_points_are_written_faster_than_a_filter_is_asked_about_them() {
     for second in [100, 300] {
         let folder = new_folder();
-        let engine = open(&folder);
+        let engine = open_without_columns(&folder);
         upsert(&engine, &[0, 1, 2, 3, 4, 5, 6, 7], |number| number % 2);
         let asked = AtomicUsize::new(0);
         let write = || {
