@@ -110,6 +110,8 @@ export declare class NativeEngine {
    * The promise resolves once they are found.
    */
   findToDelete(filter: string): Promise<void>
+  /** Gives back what was found with the filter of this text for a message that will not come. */
+  giveBackFound(filter: string): void
   /** The message that deletes all points if there are `expected`. */
   messageOfDeleteAll(expected: number): Uint8Array
   /**

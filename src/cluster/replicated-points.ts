@@ -34,6 +34,8 @@ import type { Writes } from './writes.js';
 /** The longest that it may take to find the points of a delete by filter, as on one machine. */
 const LONGEST_FILTER_MS = 30_000;
 
+type FindsToDelete = Pick<ReplicaReads, 'findToDelete' | 'giveBackFound'>;
+
 /** The replica of a shard that this node has. */
 export interface OwnReplica {
   /** Its place in the list of the replicas. */
@@ -85,16 +87,32 @@ export class ReplicatedPoints implements Points {
 
   /**
    * The replicas find the points before the message is sent, as their writers take any time for what is
-   * left: as many replicas as the write needs. What would take too long is refused.
+   * left: as many replicas as the write needs. What would take too long is refused. They give back what
+   * they have found where the message certainly does not come.
    */
   async deleteMatching(filter: string): Promise<number> {
     const begunAtMs = performance.now();
-    const finding = this.others.askEach(async (replica) => await replica.findToDelete(filter));
-    if (this.own !== undefined) finding.push(this.engine.findToDelete(filter));
-    await fulfilled(finding, majorityOf(finding.length));
-    if (performance.now() - begunAtMs > LONGEST_FILTER_MS) throw takesLong();
-    const { deleted } = await this.writes.write(this.engine.messages.deleteMatching(filter), false);
-    return deleted;
+    const find = async (replica: FindsToDelete): Promise<FindsToDelete> => {
+      await replica.findToDelete(filter);
+      return replica;
+    };
+    const finding = this.others.askEach(find);
+    if (this.own !== undefined) finding.push(find(this.engine));
+    try {
+      await fulfilled(finding, majorityOf(finding.length));
+      if (performance.now() - begunAtMs > LONGEST_FILTER_MS) throw takesLong();
+      const change = this.engine.messages.deleteMatching(filter);
+      const { deleted } = await this.writes.write(change, false);
+      return deleted;
+    } catch (error) {
+      if (!(error instanceof VectordError) || error.code !== 'OUTCOME_UNKNOWN') {
+        for (const found of finding) {
+          // One that is not told keeps it for a minute.
+          found.then(async (replica) => await replica.giveBackFound(filter)).catch(() => undefined);
+        }
+      }
+      throw error;
+    }
   }
 
   async deleteAll(expected: number): Promise<void> {

@@ -177,6 +177,11 @@ export class Engine implements Points {
     await translateAsync(() => this.#engine.findToDelete(filter));
   }
 
+  /** Gives back what was found with this filter for a message that will not come. */
+  async giveBackFound(filter: string): Promise<void> {
+    await translateAsync(async () => this.#engine.giveBackFound(filter));
+  }
+
   async deleteAll(expected: number): Promise<void> {
     await translateAsync(() => this.#engine.deleteAll(expected));
   }

@@ -12,6 +12,8 @@ import { ReadServer, refusalOf } from '../../src/cluster/reads/read-server.js';
 import { Reads } from '../../src/cluster/reads/reads.js';
 import { RemoteReplica } from '../../src/cluster/reads/remote-replica.js';
 import { Session } from '../../src/cluster/reads/session.js';
+import { ReplicatedPoints } from '../../src/cluster/replicated-points.js';
+import { Writes } from '../../src/cluster/writes.js';
 import { subjects } from '../../src/cluster/nats/subjects.js';
 import { bitsOf, includeOf } from '../../src/core/include.js';
 import { Similarity } from '../../src/core/model.js';
@@ -25,7 +27,11 @@ import {
 import { describeQuery, describeSingle } from '../../src/core/rules.js';
 import { asNeighbourQueries } from '../../src/core/searches.js';
 import type { Engine } from '../../src/engine/native.js';
-import { ReadAnswer, ReadQuestion } from '../../src/gen/vectord/cluster/v1/cluster.js';
+import {
+  ReadAnswer,
+  ReadQuestion,
+  type StreamMessage,
+} from '../../src/gen/vectord/cluster/v1/cluster.js';
 import { createLogger } from '../../src/observe/logger.js';
 import { HAS_NO_NATS } from '../support/cluster.js';
 import {
@@ -40,6 +46,8 @@ import {
 const POINTS = 60;
 /** A content with which all points together take several messages. */
 const LONG = 'x'.repeat(60_000);
+/** The bytes of all points that a replica has found for a delete. */
+const KEPT = POINTS * 24;
 const goesOn = (): void => undefined;
 const DIMENSION = 4;
 /** Far less than a replica that is silent would have a read wait. */
@@ -104,6 +112,7 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     };
     await nats.connection.flush();
     return {
+      shard,
       holders,
       others,
       remote,
@@ -263,11 +272,67 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     const { engine, asked, remote } = await served();
     const filter = '{"$not":{"x":1}}';
     await remote(0).findToDelete(filter);
-    expect(asked.map(({ count }) => count)).toEqual([{ filter, toDelete: true }]);
+    expect(asked.map(({ count }) => count)).toEqual([{ filter, toDelete: true, givesBack: false }]);
     expect(engine.metrics().queuedBytes).toBeGreaterThan(POINTS * POINT_ID_BYTES);
     const { deleted } = await engine.apply(engine.messages.deleteMatching(filter), 2);
     expect(deleted).toBe(POINTS);
     expect(engine.metrics().queuedBytes).toBe(0);
+  });
+
+  test('the points of a delete are given back where its message does not come', async () => {
+    const { engine, remote } = await served();
+    const filter = '{"$not":{"x":1}}';
+    const find = async () => await remote(0).findToDelete(filter);
+    for (let at = 0; at < 16; at += 1) await find();
+    await expect(find()).rejects.toMatchObject({ code: 'OVERLOADED' });
+    await remote(0).giveBackFound(filter);
+    await find();
+    for (let at = 0; at < 16; at += 1) await remote(0).giveBackFound(filter);
+    expect(engine.metrics().queuedBytes).toBe(0);
+  });
+
+  /** A gateway with a replica of its own and two others deletes all points by a filter. */
+  async function deleteAllMatching({ serves = true } = {}) {
+    const { shard, holders, others, firstChange } = await open({ replicas: 2 });
+    if (serves) for (const { serve } of holders) await serve();
+    const engine = await openEngine();
+    await engine.apply(firstChange(), 1);
+    const { cluster, nats, gateway, replicas } = shard;
+    const state = new NodeState();
+    const writes = new Writes(nats, gateway, subjects.log(cluster, SHARD), 3, state);
+    onTestFinished(() => writes.close());
+    const reads = new Reads(engine, new Questions(gateway, 2, 0), state, 'strong');
+    const points = new ReplicatedPoints(engine, { number: 2, reads }, others, writes, nats, state);
+    const deleted = points.deleteMatching('{"$not":{"x":1}}').catch((error: unknown) => error);
+    const engines = [engine, ...(serves ? holders.map((holder) => holder.engine) : [])];
+    const held = (): number[] => engines.map((each) => each.metrics().queuedBytes);
+    return { deleted, held, replicas, writes };
+  }
+
+  test('what all replicas have found is given back where the message of a delete came too late', async () => {
+    const { deleted, held, replicas } = await deleteAllMatching();
+    await expect.poll(held).toEqual([KEPT, KEPT, KEPT]);
+    await expect.poll(() => replicas.messages.length).toBe(1);
+    const [message] = replicas.messages as [StreamMessage];
+    for (const replica of [0, 1]) replicas.confirm(message, replica, {}, { isVoid: true });
+    expect(await deleted).toMatchObject({ code: 'UNAVAILABLE' });
+    await expect.poll(held).toEqual([0, 0, 0]);
+  });
+
+  test('what a replica has found is given back where too few have found the points of a delete', async () => {
+    const { deleted, held } = await deleteAllMatching({ serves: false });
+    expect(await deleted).toMatchObject({ code: 'UNAVAILABLE' });
+    await expect.poll(held).toEqual([0]);
+  });
+
+  test('what is found is kept where the message of a delete may still come', async () => {
+    const { deleted, held, replicas, writes } = await deleteAllMatching();
+    await expect.poll(held).toEqual([KEPT, KEPT, KEPT]);
+    await expect.poll(() => replicas.messages.length).toBe(1);
+    writes.close();
+    expect(await deleted).toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+    await sleep(QUIET_MS);
+    expect(held()).toEqual([KEPT, KEPT, KEPT]);
   });
 
   test('one of a session waits for what its node has acknowledged', async () => {
@@ -296,7 +361,7 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
     const reads = new Reads(engine, new Questions(gateway, 1, 0), state, 'session');
     const server = new ReadServer(engine, reads, state, new MemoryBudget(2 ** 30), SILENT);
     const question = encodeQuestion(
-      { count: { filter: undefined, toDelete: false } },
+      { count: { filter: undefined, toDelete: false, givesBack: false } },
       engine.position,
     );
     const answer = async () => ReadAnswer.decode(await server.answer(question));

@@ -153,6 +153,14 @@ impl NativeEngine {
         )
     }
 
+    /// Gives back what was found with the filter of this text for a message that will not come.
+    #[napi(catch_unwind)]
+    pub fn give_back_found(&self, filter: String) -> Result<()> {
+        let filter = filter_of(&filter)?;
+        self.engine().give_back_found(&filter);
+        Ok(())
+    }
+
     /// The message that deletes all points if there are `expected`.
     #[napi(catch_unwind)]
     pub fn message_of_delete_all(&self, expected: f64) -> Result<Uint8Array> {

@@ -84,6 +84,10 @@ export class ReadServer {
       await engine.findToDelete(count.filter);
       return {};
     }
+    if (count?.givesBack === true && count.filter !== undefined) {
+      await engine.giveBackFound(count.filter);
+      return {};
+    }
     if (count !== undefined) return { count: await engine.count(count.filter, goesOn) };
     if (scroll !== undefined) {
       const include = includeOf(scroll.include);

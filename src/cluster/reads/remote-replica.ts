@@ -43,11 +43,15 @@ export class RemoteReplica implements ReplicaReads {
   }
 
   async count(filter: string | undefined): Promise<number> {
-    return (await this.#ask({ count: { filter, toDelete: false } })).count;
+    return (await this.#ask({ count: { filter, toDelete: false, givesBack: false } })).count;
   }
 
   async findToDelete(filter: string): Promise<void> {
-    await this.#ask({ count: { filter, toDelete: true } });
+    await this.#ask({ count: { filter, toDelete: true, givesBack: false } });
+  }
+
+  async giveBackFound(filter: string): Promise<void> {
+    await this.#ask({ count: { filter, toDelete: false, givesBack: true } });
   }
 
   async scroll(request: PageRequest): Promise<Page> {

@@ -5,6 +5,8 @@ import type { Points } from '../../core/points.js';
 export interface ReplicaReads extends Pick<Points, 'getMany' | 'count' | 'scroll' | 'findBatch'> {
   /** Finds the points of a delete by filter before its message comes, which then holds up few writes. */
   findToDelete(filter: string): Promise<void>;
+  /** Gives back what it has found with this filter for a message that will not come. */
+  giveBackFound(filter: string): Promise<void>;
 }
 
 /** A replica cannot answer, but another one may. */

@@ -316,22 +316,27 @@ impl Engine {
     /// points are written faster than the filter is asked about them: a writer must not do that; and with
     /// [`Error::Overloaded`] where too many deletes by filter are under way.
     pub fn find_to_delete(&self, filter: Arc<Filter>, done: Done<()>) {
-        let place = match self.writer.find_ahead() {
+        let place = match self.writer.find_ahead(&filter) {
             Ok(place) => place,
             Err(error) => return done(Err(error)),
         };
-        let of_delete = Arc::clone(&filter);
         let keep = move |found: Result<(Matches, Reservation)>| {
             done(found.and_then(|(found, mut memory)| {
                 if found.falls_behind() {
                     return Err(falls_behind());
                 }
                 memory.set(found.bytes());
-                place.keep(of_delete, found, memory);
+                place.keep(found, memory);
                 Ok(())
             }));
         };
         self.find_matches(filter, Box::new(keep));
+    }
+
+    /// Gives back what [`Engine::find_to_delete`] found with this filter for a message that will not
+    /// come.
+    pub fn give_back_found(&self, filter: &Filter) {
+        self.writer.give_back_found(filter);
     }
 
     /// Finds the points that pass a filter on the search threads, and the memory that they take.

@@ -371,6 +371,54 @@ fn a_delete_beyond_those_that_are_found_ahead_is_refused_and_none_of_them_droppe
 }
 
 #[test]
+fn what_is_found_for_a_message_that_does_not_come_is_given_back() {
+    let folder = new_folder();
+    let engine = open_with(&folder, 1 << 20);
+    let stored = batch(&[1], |number| number);
+    let stored = Message::Store(&stored, Existing::Replace).encode();
+    answer(|done| engine.apply(&stored, 1, done));
+    let filter = || Arc::new(Filter::new(is_one()));
+    let find = |done| engine.find_to_delete(filter(), done);
+    for _ in 0..16 {
+        answer(find);
+    }
+    engine.give_back_found(&filter());
+    answer(find);
+    let refused = begin(find).recv_timeout(PATIENCE).unwrap();
+    assert!(refused.is_err());
+    for _ in 0..16 {
+        engine.give_back_found(&filter());
+    }
+    wait_until(|| engine.budget.usage().0 == 0);
+}
+
+#[test]
+fn what_is_found_behind_its_message_is_not_kept() {
+    let folder = new_folder();
+    let engine = open_with(&folder, 1 << 20);
+    let stored = batch(&[1], |number| number);
+    let stored = Message::Store(&stored, Existing::Replace).encode();
+    answer(|done| engine.apply(&stored, 1, done));
+    let delete = Message::DeleteMatching(&is_one()).encode();
+    let filter = || Arc::new(Filter::new(is_one()));
+    let found = while_nothing_is_found(&engine, || {
+        let found = [(); 2].map(|()| begin(|done| engine.find_to_delete(filter(), done)));
+        assert_eq!(answer(|done| engine.apply(&delete, 2, done)).deleted, 1);
+        found
+    });
+    for found in found {
+        found.recv_timeout(PATIENCE).unwrap().unwrap();
+    }
+    answer(|done| engine.apply(&stored, 3, done));
+    // One of the two is for a message that is still to come.
+    for _ in 0..15 {
+        answer(|done| engine.find_to_delete(filter(), done));
+    }
+    let find = begin(|done| engine.find_to_delete(filter(), done));
+    assert!(find.recv_timeout(PATIENCE).unwrap().is_err());
+}
+
+#[test]
 fn the_points_of_a_delete_are_found_whatever_memory_others_hold() {
     let folder = new_folder();
     let engine = open_with(&folder, 1 << 20);
@@ -384,6 +432,8 @@ fn the_points_of_a_delete_are_found_whatever_memory_others_hold() {
     let held = engine.budget.usage().0;
     assert_eq!(held, 1 << 20, "{} reads", reads.len());
     let filter = || Arc::new(Filter::new(is_one()));
+    answer(|done| engine.find_to_delete(filter(), done));
+    engine.give_back_found(&filter());
     assert_eq!(answer(|done| engine.delete_matching(filter(), done)), 1);
     wait_until(|| engine.budget.usage().0 == held);
 }

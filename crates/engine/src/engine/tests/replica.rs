@@ -383,8 +383,8 @@ impl<'s> Replica<'s> {
                 let found = Matches::find(&self.index, &filter, &|| true).unwrap();
                 let memory = Budget::new(0).reserve(0).unwrap();
                 // Without a place it would be refused.
-                if let Ok(place) = self.writer.find_ahead() {
-                    place.keep(filter, found, memory);
+                if let Ok(place) = self.writer.find_ahead(&filter) {
+                    place.keep(found, memory);
                 }
             }
             // On a full disk it would wait behind the others.

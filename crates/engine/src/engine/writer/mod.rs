@@ -125,8 +125,13 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Overloaded`]: too many are found or looked for already.
-    pub fn find_ahead(&self) -> Result<found_ahead::Place> {
-        self.found_ahead.begin()
+    pub fn find_ahead(&self, filter: &Arc<Filter>) -> Result<found_ahead::Place> {
+        self.found_ahead.begin(filter, Instant::now())
+    }
+
+    /// Gives back what was found with a filter for a message that will not come.
+    pub fn give_back_found(&self, filter: &Filter) {
+        drop(self.found_ahead.take(filter));
     }
 
     /// Gives back what was found for messages that have not come in time by `now`.

@@ -221,6 +221,11 @@ export interface ReadQuestion_Count {
    * they are, and answers no number. One of an older version counts them.
    */
   toDelete: boolean;
+  /**
+   * Whether the message will not come for which such points are kept: they are given back, and there is
+   * no number.
+   */
+  givesBack: boolean;
 }
 
 export interface ReadQuestion_Scroll {
@@ -1827,7 +1832,7 @@ export const ReadQuestion_Find: MessageFns<ReadQuestion_Find> = {
 };
 
 function createBaseReadQuestion_Count(): ReadQuestion_Count {
-  return { filter: undefined, toDelete: false };
+  return { filter: undefined, toDelete: false, givesBack: false };
 }
 
 export const ReadQuestion_Count: MessageFns<ReadQuestion_Count> = {
@@ -1837,6 +1842,9 @@ export const ReadQuestion_Count: MessageFns<ReadQuestion_Count> = {
     }
     if (message.toDelete !== false) {
       writer.uint32(16).bool(message.toDelete);
+    }
+    if (message.givesBack !== false) {
+      writer.uint32(24).bool(message.givesBack);
     }
     return writer;
   },
@@ -1868,6 +1876,14 @@ export const ReadQuestion_Count: MessageFns<ReadQuestion_Count> = {
             }
 
             message.toDelete = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.givesBack = reader.bool();
             continue;
           }
         }
