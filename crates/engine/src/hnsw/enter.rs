@@ -35,7 +35,8 @@ impl<R: Ranks> Target<R> {
 
     /// Prefetches the vectors or codes of neighbours, then sets their ranks.
     pub fn fetch_and_rank_all(&mut self, neighbors: &mut [Neighbor]) {
-        self.ranks.prefetch_all(neighbors);
+        self.ranks
+            .prefetch_all(neighbors.iter().map(|neighbor| neighbor.slot));
         self.rank_all(neighbors);
     }
 }
@@ -60,7 +61,9 @@ impl Graph {
                 starts.push(Neighbor::unranked(entry.slot));
             }
         }
-        target.ranks.prefetch_all(starts);
+        target
+            .ranks
+            .prefetch_all(starts.iter().map(|neighbor| neighbor.slot));
         target.rank_all(starts);
         level
     }

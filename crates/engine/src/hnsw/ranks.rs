@@ -26,21 +26,13 @@ pub(super) trait Ranks: Copy {
     /// How far ranks may be off, if the codes of points are quantized like that in `slot`.
     fn margin(&self, slot: u32) -> Margin;
 
-    /// Prefetches the vector or the code that [`Ranks::rank`] reads.
-    fn prefetch(&self, slot: u32);
-
-    /// Prefetches the vectors or codes of these neighbours.
-    #[inline]
-    fn prefetch_all(&self, neighbors: &[Neighbor]) {
-        for neighbor in neighbors {
-            self.prefetch(neighbor.slot);
-        }
-    }
+    /// Prefetches the vectors or codes in these slots, which will be ranked soon.
+    fn prefetch_all(&self, slots: impl Iterator<Item = u32>);
 
     /// Prefetches the vectors or codes of the neighbours, then sets the rank of each.
     #[inline]
     fn fetch_and_rank_all(&self, neighbors: &mut [Neighbor]) {
-        self.prefetch_all(neighbors);
+        self.prefetch_all(neighbors.iter().map(|neighbor| neighbor.slot));
         self.rank_all(neighbors);
     }
 
@@ -106,8 +98,8 @@ impl<P: Points> Ranks for ByVector<'_, P> {
     }
 
     #[inline]
-    fn prefetch(&self, slot: u32) {
-        self.points.prefetch(slot);
+    fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
+        slots.for_each(|slot| self.points.prefetch(slot));
     }
 }
 
@@ -129,8 +121,8 @@ impl Ranks for ByCode<'_> {
     }
 
     #[inline]
-    fn prefetch(&self, slot: u32) {
-        ByCode::prefetch(self, slot);
+    fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
+        slots.for_each(|slot| self.prefetch(slot));
     }
 }
 
@@ -163,8 +155,8 @@ impl Ranks for ByCoarse<'_> {
         ByCoarse::rank_all(self, neighbors);
     }
 
-    #[inline]
-    fn prefetch(&self, slot: u32) {
-        ByCoarse::prefetch(self, slot);
+    #[inline(always)]
+    fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
+        ByCoarse::prefetch_all(self, slots);
     }
 }

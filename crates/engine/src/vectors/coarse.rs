@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicU64;
 
 use crate::{
     Metric,
-    sync::table::Rows,
+    sync::table::{Rows, indexes_of},
     vectors::{
         kernels::{self, ABREAST, Computation, LANES, Simd, nearest, range},
         margin::Margin,
@@ -89,10 +89,13 @@ impl<'a> ByCoarse<'a> {
         }
     }
 
-    /// Prefetches the coarse code in `slot`, which will be ranked soon.
+    /// Prefetches the coarse codes in these slots, which will be ranked soon.
     #[inline(always)]
-    pub fn prefetch(&self, slot: u32) {
-        kernels::prefetch(self.codes.upper_half(slot));
+    pub fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
+        let halves = self.codes.upper_halves();
+        for slot in slots {
+            kernels::prefetch(halves.row(slot));
+        }
     }
 
     /// The rank of the point in `slot`: an estimate of the squared L2 distance or of `1 - cos`. It may
@@ -125,29 +128,25 @@ impl<'a> ByCoarse<'a> {
     ) {
         near.clear();
         near.reserve(count);
-        let padded = count.next_multiple_of(ABREAST);
-        if slots.len() < padded {
-            slots.resize(padded, 0);
+        if slots.len() < count + ABREAST {
+            slots.resize(count + ABREAST, 0);
         }
-        // The first point stands for missing ones.
-        let filler = slots.first().copied().unwrap_or_default();
-        for slot in &mut slots[count..padded] {
-            *slot = filler;
-        }
+        // The first point stands for missing ones. A fixed number is written by one instruction.
+        let filler = [slots[0]; ABREAST];
+        slots[count..count + ABREAST].copy_from_slice(&filler);
         let halves = self.codes.upper_halves();
         let mut left = count;
-        for some in slots[..padded].as_chunks().0 {
+        for some in slots[..count.next_multiple_of(ABREAST)].as_chunks().0 {
             let ranks = self.ranks_of(simd, halves, some);
-            // Without a branch: a processor cannot predict which points are near enough.
-            let (mut kept, mut of_some) = (0, [Neighbor::unranked(0); ABREAST]);
-            for (place, (&slot, rank)) in some.iter().zip(ranks).enumerate() {
-                of_some[kept] = Neighbor { rank, slot };
-                kept += usize::from(rank <= reach && place < left);
+            let given = u64::MAX >> (u64::BITS - left.min(ABREAST) as u32);
+            for place in indexes_of(0, simd.at_most(ranks, reach) & given) {
+                let place = place as usize % ABREAST;
+                near.push(Neighbor {
+                    rank: ranks[place],
+                    slot: some[place],
+                });
             }
             left = left.saturating_sub(ABREAST);
-            for &neighbor in &of_some[..kept] {
-                near.push(neighbor);
-            }
         }
     }
 

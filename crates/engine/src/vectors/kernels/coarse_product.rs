@@ -52,10 +52,11 @@ pub(super) fn plain(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
 pub(super) mod x86 {
     use std::{
         arch::x86_64::{
-            __m256i, __m512i, _mm256_add_epi16, _mm256_add_epi32, _mm256_and_si256,
-            _mm256_castps_si256, _mm256_castsi256_ps, _mm256_dpbusd_avx_epi32, _mm256_hadd_epi32,
-            _mm256_loadu_si256, _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_permute2x128_si256,
-            _mm256_set_epi64x, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setzero_si256,
+            __m256i, __m512i, _CMP_LE_OQ, _mm256_add_epi16, _mm256_add_epi32, _mm256_and_si256,
+            _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_dpbusd_avx_epi32,
+            _mm256_hadd_epi32, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_madd_epi16,
+            _mm256_maddubs_epi16, _mm256_movemask_ps, _mm256_permute2x128_si256, _mm256_set_epi64x,
+            _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_ps, _mm256_setzero_si256,
             _mm256_shuffle_ps, _mm256_srli_epi16, _mm256_storeu_si256, _mm512_and_si512,
             _mm512_castsi512_si256, _mm512_dpbusd_epi32, _mm512_extracti64x4_epi64,
             _mm512_maskz_loadu_epi64, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_srli_epi16,
@@ -71,9 +72,6 @@ pub(super) mod x86 {
     /// The blocks whose products of 16 bits cannot overflow: 8 sums of two products of at most 15 and
     /// 127.
     const BLOCKS: usize = 4;
-
-    /// The codes that AVX2 has registers for.
-    const FOUR: usize = 4;
 
     #[inline]
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
@@ -98,9 +96,9 @@ pub(super) mod x86 {
             }
             at += 8;
         }
-        let mut halves = [[_mm256_setzero_si256(); FOUR]; 2];
-        for (place, sum) in sums.into_iter().enumerate() {
-            halves[place / FOUR][place % FOUR] = halved(sum);
+        let mut halves = [_mm256_setzero_si256(); ABREAST];
+        for (half, sum) in halves.iter_mut().zip(sums) {
+            *half = halved(sum);
         }
         sums_of_lanes(halves)
     }
@@ -117,65 +115,52 @@ pub(super) mod x86 {
     #[target_feature(enable = "avx2,avxvnni")]
     pub fn avx_vnni(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
         let (first, second) = halves_of(query, codes);
-        let four = |starts: &[*const AtomicU64; FOUR]| {
-            let mut sums = [_mm256_setzero_si256(); FOUR];
-            let mut at = 0;
-            while at < first.len() {
-                // SAFETY: the halves of the query are whole blocks, and `at` is below their length.
-                let (first, second) =
-                    unsafe { (load(first.as_ptr(), at), load(second.as_ptr(), at)) };
-                for (sum, &start) in sums.iter_mut().zip(starts) {
-                    // SAFETY: a code is as long as a half of the query.
-                    let [low, high] = unsafe { values(start, at) };
-                    *sum = _mm256_dpbusd_avx_epi32(*sum, low, first);
-                    *sum = _mm256_dpbusd_avx_epi32(*sum, high, second);
-                }
-                at += BYTES;
+        let mut sums = [_mm256_setzero_si256(); ABREAST];
+        let mut at = 0;
+        while at < first.len() {
+            // SAFETY: the halves of the query are whole blocks, and `at` is below their length.
+            let (first, second) = unsafe { (load(first.as_ptr(), at), load(second.as_ptr(), at)) };
+            for (sum, &start) in sums.iter_mut().zip(codes.starts()) {
+                // SAFETY: a code is as long as a half of the query.
+                let [low, high] = unsafe { values(start, at) };
+                *sum = _mm256_dpbusd_avx_epi32(*sum, low, first);
+                *sum = _mm256_dpbusd_avx_epi32(*sum, high, second);
             }
-            sums
-        };
-        let [a, b] = codes.starts().as_chunks().0 else {
-            unreachable!("eight are two times four")
-        };
-        sums_of_lanes([four(a), four(b)])
+            at += BYTES;
+        }
+        sums_of_lanes(sums)
     }
 
     #[inline]
     #[target_feature(enable = "avx2")]
     pub fn avx2(query: &[i8], codes: &CoarseCodes) -> [i32; ABREAST] {
         let (first, second) = halves_of(query, codes);
-        let four = |starts: &[*const AtomicU64; FOUR]| {
-            let ones = _mm256_set1_epi16(1);
-            let mut sums = [_mm256_setzero_si256(); FOUR];
-            let mut at = 0;
-            while at < first.len() {
-                let end = first.len().min(at + BLOCKS * BYTES);
-                let mut parts = [_mm256_setzero_si256(); FOUR];
-                while at < end {
-                    // SAFETY: the halves of the query are whole blocks, and `at` is below their length.
-                    let (first, second) =
-                        unsafe { (load(first.as_ptr(), at), load(second.as_ptr(), at)) };
-                    for (part, &start) in parts.iter_mut().zip(starts) {
-                        // SAFETY: a code is as long as a half of the query.
-                        let [low, high] = unsafe { values(start, at) };
-                        let products = _mm256_add_epi16(
-                            _mm256_maddubs_epi16(low, first),
-                            _mm256_maddubs_epi16(high, second),
-                        );
-                        *part = _mm256_add_epi16(*part, products);
-                    }
-                    at += BYTES;
+        let ones = _mm256_set1_epi16(1);
+        let mut sums = [_mm256_setzero_si256(); ABREAST];
+        let mut at = 0;
+        while at < first.len() {
+            let end = first.len().min(at + BLOCKS * BYTES);
+            let mut parts = [_mm256_setzero_si256(); ABREAST];
+            while at < end {
+                // SAFETY: the halves of the query are whole blocks, and `at` is below their length.
+                let (first, second) =
+                    unsafe { (load(first.as_ptr(), at), load(second.as_ptr(), at)) };
+                for (part, &start) in parts.iter_mut().zip(codes.starts()) {
+                    // SAFETY: a code is as long as a half of the query.
+                    let [low, high] = unsafe { values(start, at) };
+                    let products = _mm256_add_epi16(
+                        _mm256_maddubs_epi16(low, first),
+                        _mm256_maddubs_epi16(high, second),
+                    );
+                    *part = _mm256_add_epi16(*part, products);
                 }
-                for (sum, part) in sums.iter_mut().zip(parts) {
-                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(part, ones));
-                }
+                at += BYTES;
             }
-            sums
-        };
-        let [a, b] = codes.starts().as_chunks().0 else {
-            unreachable!("eight are two times four")
-        };
-        sums_of_lanes([four(a), four(b)])
+            for (sum, part) in sums.iter_mut().zip(parts) {
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(part, ones));
+            }
+        }
+        sums_of_lanes(sums)
     }
 
     /// The block at an offset in bytes.
@@ -206,11 +191,9 @@ pub(super) mod x86 {
     /// The sums of the lanes of each.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn sums_of_lanes([first, second]: [[__m256i; FOUR]; 2]) -> [i32; ABREAST] {
-        let of_four = |[a, b, c, d]: [__m256i; FOUR]| {
-            _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d))
-        };
-        let (first, second) = (of_four(first), of_four(second));
+    fn sums_of_lanes([a, b, c, d, e, f, g, h]: [__m256i; ABREAST]) -> [i32; ABREAST] {
+        let first = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+        let second = _mm256_hadd_epi32(_mm256_hadd_epi32(e, f), _mm256_hadd_epi32(g, h));
         let sums = _mm256_add_epi32(
             _mm256_permute2x128_si256::<0x20>(first, second),
             _mm256_permute2x128_si256::<0x31>(first, second),
@@ -239,6 +222,15 @@ pub(super) mod x86 {
             _mm256_storeu_si256(found[1].as_mut_ptr().cast(), lower);
         }
         found
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub fn at_most(values: [f32; ABREAST], most: f32) -> u64 {
+        // SAFETY: the array holds the 32 bytes that are read; the load takes any alignment.
+        let values = unsafe { _mm256_loadu_ps(values.as_ptr()) };
+        let are = _mm256_cmp_ps::<_CMP_LE_OQ>(values, _mm256_set1_ps(most));
+        u64::from(_mm256_movemask_ps(are).cast_unsigned())
     }
 }
 

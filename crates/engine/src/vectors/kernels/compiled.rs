@@ -59,6 +59,15 @@ pub trait Simd: Copy {
         }
         halves
     }
+
+    /// Which of the values are at most `most`: a bit for each, the lowest for the first.
+    #[inline(always)]
+    fn at_most(self, values: [f32; ABREAST], most: f32) -> u64 {
+        let bits = (0..).zip(values);
+        bits.fold(0, |bits, (place, value)| {
+            bits | u64::from(value <= most) << place
+        })
+    }
 }
 
 /// The result of a computation, by the fastest instruction set that this processor has.
@@ -200,6 +209,12 @@ mod x86 {
                     // SAFETY: as above.
                     unsafe { coarse_product::halves(words) }
                 }
+
+                #[inline(always)]
+                fn at_most(self, values: [f32; ABREAST], most: f32) -> u64 {
+                    // SAFETY: as above.
+                    unsafe { coarse_product::at_most(values, most) }
+                }
             }
         };
     }
@@ -295,7 +310,36 @@ fn extreme(values: &[f32], start: f32, choose: impl Fn(f32, f32) -> f32) -> f32 
 
 #[cfg(test)]
 mod tests {
-    use super::{LANES, nearest, range};
+    use proptest::{array::uniform8, prelude::*};
+
+    use super::{ABREAST, Computation, InstructionSet, LANES, Simd, nearest, range};
+
+    struct AtMost([f32; ABREAST], f32);
+
+    impl Computation for AtMost {
+        type Output = u64;
+
+        fn compute<S: Simd>(self, simd: S) -> u64 {
+            simd.at_most(self.0, self.1)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_set_tells_which_values_are_at_most_another(
+            values in uniform8(prop_oneof![-2.0..2.0_f32, Just(0.0), Just(f32::NAN), any::<f32>()]),
+            place in 0..ABREAST,
+        ) {
+            for most in [values[place], 0.0, f32::INFINITY, f32::NAN] {
+                let bits = values.iter().rev();
+                let expected = bits.fold(0, |bits, &value| bits << 1 | u64::from(value <= most));
+                for set in InstructionSet::available() {
+                    let found = set.compute(AtMost(values, most));
+                    prop_assert_eq!(found, expected, "{:?}: {:?}, {}", set, values, most);
+                }
+            }
+        }
+    }
 
     #[test]
     fn a_number_is_rounded_to_the_nearest() {
