@@ -191,9 +191,9 @@ pub(super) mod x86 {
     /// The sums of the lanes of each.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn sums_of_lanes([a, b, c, d, e, f, g, h]: [__m256i; ABREAST]) -> [i32; ABREAST] {
-        let first = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-        let second = _mm256_hadd_epi32(_mm256_hadd_epi32(e, f), _mm256_hadd_epi32(g, h));
+    fn sums_of_lanes(sums: [__m256i; ABREAST]) -> [i32; ABREAST] {
+        let pairs = [0, 2, 4, 6].map(|at| _mm256_hadd_epi32(sums[at], sums[at + 1]));
+        let [first, second] = [0, 2].map(|at| _mm256_hadd_epi32(pairs[at], pairs[at + 1]));
         let sums = _mm256_add_epi32(
             _mm256_permute2x128_si256::<0x20>(first, second),
             _mm256_permute2x128_si256::<0x31>(first, second),
