@@ -43,7 +43,7 @@ export class CallLifecycle implements CallPolicy, EndedRequest, MessageNotes {
   #failure: unknown;
   #isNoted = false;
   #receivedBytes = 0;
-  /** Of what has come and not been read, what is reserved: it was seen at the last look at the call. */
+  /** Bytes of the request that waited unread at the last check: they are reserved already. */
   #unreadBytes = 0;
   #freeBytes: number;
   /** When the request has come whole, or its answer was sent. */

@@ -48,7 +48,7 @@ impl Bounds {
 impl CodeError {
     /// Replaces the rank of each candidate, by code, with its rank by vector, and compares the two.
     pub fn of<R: Ranks>(candidates: &mut [Neighbor], by_vector: R) -> Self {
-        by_vector.prefetch_all(candidates.iter().map(|neighbor| neighbor.slot));
+        by_vector.prefetch_all(candidates);
         let (mut differences, mut ranks) = (Bounds::NONE, Bounds::NONE);
         for some in candidates.chunks_mut(TOGETHER) {
             let mut by_code = [0.0; TOGETHER];

@@ -35,8 +35,7 @@ impl<R: Ranks> Target<R> {
 
     /// Prefetches the vectors or codes of neighbours, then sets their ranks.
     pub fn fetch_and_rank_all(&mut self, neighbors: &mut [Neighbor]) {
-        self.ranks
-            .prefetch_all(neighbors.iter().map(|neighbor| neighbor.slot));
+        self.ranks.prefetch_all(neighbors);
         self.rank_all(neighbors);
     }
 }
@@ -61,9 +60,7 @@ impl Graph {
                 starts.push(Neighbor::unranked(entry.slot));
             }
         }
-        target
-            .ranks
-            .prefetch_all(starts.iter().map(|neighbor| neighbor.slot));
+        target.ranks.prefetch_all(starts);
         target.rank_all(starts);
         level
     }

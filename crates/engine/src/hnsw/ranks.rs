@@ -27,12 +27,18 @@ pub(super) trait Ranks: Copy {
     fn margin(&self, slot: u32) -> Margin;
 
     /// Prefetches the vectors or codes in these slots, which will be ranked soon.
-    fn prefetch_all(&self, slots: impl Iterator<Item = u32>);
+    fn prefetch(&self, slots: impl Iterator<Item = u32>);
+
+    /// Prefetches the vectors or codes of these neighbours.
+    #[inline]
+    fn prefetch_all(&self, neighbors: &[Neighbor]) {
+        self.prefetch(neighbors.iter().map(|neighbor| neighbor.slot));
+    }
 
     /// Prefetches the vectors or codes of the neighbours, then sets the rank of each.
     #[inline]
     fn fetch_and_rank_all(&self, neighbors: &mut [Neighbor]) {
-        self.prefetch_all(neighbors.iter().map(|neighbor| neighbor.slot));
+        self.prefetch_all(neighbors);
         self.rank_all(neighbors);
     }
 
@@ -98,7 +104,7 @@ impl<P: Points> Ranks for ByVector<'_, P> {
     }
 
     #[inline]
-    fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
+    fn prefetch(&self, slots: impl Iterator<Item = u32>) {
         slots.for_each(|slot| self.points.prefetch(slot));
     }
 }
@@ -121,8 +127,8 @@ impl Ranks for ByCode<'_> {
     }
 
     #[inline]
-    fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
-        slots.for_each(|slot| self.prefetch(slot));
+    fn prefetch(&self, slots: impl Iterator<Item = u32>) {
+        slots.for_each(|slot| ByCode::prefetch(self, slot));
     }
 }
 
@@ -156,7 +162,7 @@ impl Ranks for ByCoarse<'_> {
     }
 
     #[inline(always)]
-    fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
-        ByCoarse::prefetch_all(self, slots);
+    fn prefetch(&self, slots: impl Iterator<Item = u32>) {
+        ByCoarse::prefetch(self, slots);
     }
 }

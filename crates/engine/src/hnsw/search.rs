@@ -437,7 +437,7 @@ impl<R: Ranks> Computation for Expansion<'_, R> {
         {
             let listed = count;
             count = list_unseen(links.row(slot, layer), &mut stamps, unseen, listed);
-            ranks.prefetch_all(unseen[listed..count].iter().copied());
+            ranks.prefetch(unseen[listed..count].iter().copied());
             expanded += 1;
         }
         if layer == 0 {
@@ -480,7 +480,7 @@ impl<R: Ranks> Target<R> {
             scratch.unless_abandoned()?;
             let Scratch { fresh, beam, .. } = scratch;
             let next = blocks.peek().copied().unwrap_or_default();
-            self.ranks.prefetch_all(next.iter().copied());
+            self.ranks.prefetch(next.iter().copied());
             fresh.clear();
             fresh.extend(block.iter().map(|&slot| Neighbor::unranked(slot)));
             self.rank_all(fresh);
@@ -578,7 +578,7 @@ impl Scratch {
             return false;
         }
         let within = others.partition_point(|candidate| candidate.rank <= bound);
-        ranks.prefetch_all(others[..within].iter().map(|other| other.slot));
+        ranks.prefetch_all(&others[..within]);
         for &Neighbor { slot, .. } in &others[..within] {
             let neighbor = Neighbor {
                 rank: ranks.rank(slot),

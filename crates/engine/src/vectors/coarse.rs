@@ -91,7 +91,7 @@ impl<'a> ByCoarse<'a> {
 
     /// Prefetches the coarse codes in these slots, which will be ranked soon.
     #[inline(always)]
-    pub fn prefetch_all(&self, slots: impl Iterator<Item = u32>) {
+    pub fn prefetch(&self, slots: impl Iterator<Item = u32>) {
         let halves = self.codes.upper_halves();
         for slot in slots {
             kernels::prefetch(halves.row(slot));
