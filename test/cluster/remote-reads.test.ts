@@ -282,12 +282,10 @@ describe.skipIf(HAS_NO_NATS)('reads of another node (needs nats-server)', () => 
   test('the points of a delete are given back where its message does not come', async () => {
     const { engine, remote } = await served();
     const filter = '{"$not":{"x":1}}';
-    const find = async () => await remote(0).findToDelete(filter);
-    for (let at = 0; at < 16; at += 1) await find();
-    await expect(find()).rejects.toMatchObject({ code: 'OVERLOADED' });
-    await remote(0).giveBackFound(filter);
-    await find();
-    for (let at = 0; at < 16; at += 1) await remote(0).giveBackFound(filter);
+    const found = [1, 2, 3];
+    for (const _ of found) await remote(0).findToDelete(filter);
+    expect(engine.metrics().queuedBytes).toBe(found.length * KEPT);
+    for (const _ of found) await remote(0).giveBackFound(filter);
     expect(engine.metrics().queuedBytes).toBe(0);
   });
 

@@ -96,6 +96,17 @@ describe.skipIf(HAS_NO_NATS)('a cluster (needs nats-server)', { timeout: TIMEOUT
     expect(await v1.count({ filter: { n: { $gte: 3 } } })).toBe(1);
   });
 
+  test('of 200 deletes by filter at once none is refused for the others', async () => {
+    const clients = clientsOf(cluster.nodes).map(({ v1 }) => v1) as [Client, ...Client[]];
+    const numbers = Array.from({ length: 200 }, (_, at) => 1_000 + at);
+    await clients[0].upsert(numbers.map((n) => ({ vector: [n, 1, 1, 1], metadata: { n } })));
+    const deletes = numbers.map((n, at) => {
+      const client = clients[at % clients.length] ?? clients[0];
+      return client.deleteMatching({ n });
+    });
+    expect(await Promise.all(deletes)).toEqual(numbers.map(() => ({ deleted: 1, missing: [] })));
+  });
+
   test('a value that is no number is refused before it is written', async () => {
     for (const { v1 } of clientsOf(cluster.nodes)) {
       const bad = v1.upsert([{ vector: [1, 2, 3, 4] }, { vector: [1, 2, Infinity, 4] }]);

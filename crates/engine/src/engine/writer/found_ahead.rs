@@ -10,9 +10,10 @@ use vectord_filter::Filter;
 
 use crate::{Error, Result, engine::budget::Reservation, index::Matches, sync::lock};
 
-/// The greatest number of results, kept or still searched for. A further search is refused: if an older
-/// result were dropped for it, the writer would search for that one while all other writes wait.
-const MOST: usize = 16;
+/// The greatest number of results, kept or still searched for: the writer compares each message with
+/// all of them. A further search is refused: if an older result were dropped for it, the writer would
+/// search for that one while all other writes wait.
+const MOST: usize = 256;
 
 /// A message that has not come after this time will hardly ever do so: its node waits for up to 30 s
 /// until other replicas have found the points, and then sends the message for up to 20 s.
