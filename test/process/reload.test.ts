@@ -31,18 +31,21 @@ test('a gRPC connection whose key is gone is limited as one without a key', asyn
   const connection = new Connection(vectord.value('gRPC'));
   const { session } = connection;
   const headers = { authorization: 'the-key' };
-  const resetSome = async (): Promise<void> => {
-    const calls = Array.from({ length: 100 }, () => connection.open('SearchPoints', headers));
+  // None of them has a message, so that they wait for it until they are reset.
+  const resetSome = async (method: string): Promise<void> => {
+    const calls = Array.from({ length: 100 }, () => connection.open(method, headers));
+    await connection.settled();
     for (const { stream } of calls) stream.close(constants.NGHTTP2_CANCEL);
     await Promise.all(calls.map(({ closed }) => closed));
   };
-  await resetSome();
+  await resetSome('SearchPoints');
   await connection.settled();
+  expect(vectord.stderr).not.toContain('"reason":"resets"');
   writeKeys(keysPath, { role: 'readwrite', key: 'new-key' });
   await expectStatus('new-key', 201);
   await vi.waitFor(
     async () => {
-      if (!session.destroyed) await resetSome();
+      if (!session.destroyed) await resetSome('/grpc.health.v1.Health/Watch');
       expect(vectord.stderr).toContain('"reason":"resets"');
     },
     { timeout: 10_000 },
