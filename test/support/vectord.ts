@@ -15,6 +15,8 @@ const LOOPS = process.env['LOOPS'] ?? '2';
 
 /** How long a busy machine may take for what a test waits for. */
 const PATIENCE_MS = 20_000;
+/** How long for a start, in which a node of a cluster may wait twice for 5 s to fetch its points. */
+const START_PATIENCE_MS = 40_000;
 
 export interface Exit {
   readonly code: number | null;
@@ -70,7 +72,7 @@ export class Vectord {
 
   static async start(environment: Record<string, string>, launch?: Launch): Promise<Vectord> {
     const vectord = new Vectord(environment, [], launch);
-    await vectord.until(() => /^ready$/m.test(vectord.stdout));
+    await vectord.until(() => /^ready$/m.test(vectord.stdout), START_PATIENCE_MS);
     return vectord;
   }
 
