@@ -318,25 +318,20 @@ export class Connection implements LimitedConnection {
     }
   }
 
+  /** Ends it in the next turn, of which its client is told. */
   #close(reason: CloseReason): void {
     if (this.isClosing) return;
     this.isClosing = true;
-    // At once: newer versions of node may end it before its turn, for the same reason.
-    if (!this.session.destroyed) this.#noteClosed(reason);
-    // Outside of nghttp2, which may be reading: to end a session within that goes on for ever.
-    setImmediate(() => this.#end(reason));
-  }
-
-  /** Ends it, of which its client is told. */
-  #end(reason: CloseReason): void {
     if (!this.session.destroyed) {
+      // At once: newer versions of node may end it before its turn, for the same reason.
+      this.#noteClosed(reason);
       if (ASKS_TOO_MUCH.has(reason)) {
         // Without an error node tells the client NO_ERROR, whatever the code is.
         this.session.destroy(new Error(reason), constants.NGHTTP2_ENHANCE_YOUR_CALM);
       } else this.session.destroy();
     }
     // Node would wait until its client has read what is being written, which it may never do.
-    setImmediate(() => this.socket.destroy());
+    setImmediate(() => setImmediate(() => this.socket.destroy()));
   }
 
   #noteClosed(reason: CloseReason): void {

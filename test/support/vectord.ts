@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest';
 import { makeTemporaryFolder, writeKeys } from './folders.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const MAIN = join(ROOT, 'dist/main.js');
+export const MAIN = join(ROOT, 'dist/main.js');
 
 /** Two loops, whatever the machine has, unless all tests are to run with another number. */
 const LOOPS = process.env['LOOPS'] ?? '2';

@@ -123,6 +123,7 @@ export class TransportServer {
   }
 
   #connect(session: ServerHttp2Session, socket: Socket): void {
+    endLater(session);
     const connection = this.options.policy.connect(session, socket);
     this.#sessions.add(session);
     session.on('error', () => session.destroy());
@@ -169,4 +170,14 @@ export class TransportServer {
     if (method !== undefined) call.start(method, this.options.messageLimit);
     else call.fail(new ServerError(Status.UNIMPLEMENTED, `There is no method ${path}`));
   }
+}
+
+/**
+ * Makes a session end in the next turn, whoever ends it. If it ended while nghttp2 reads, that would
+ * loop for ever. And node aborts if it frees a session while one of its streams holds header fields, as
+ * a stream does whose head node has refused, until the end of that turn.
+ */
+function endLater(session: ServerHttp2Session): void {
+  const destroy = session.destroy.bind(session);
+  session.destroy = (...how) => void setImmediate(destroy, ...how);
 }
