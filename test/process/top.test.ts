@@ -50,9 +50,9 @@ test('--once prints what the service did in one interval', async () => {
 
 test('a field whose name would change the terminal does not', async () => {
   const client = connect(url, { key: 'the-key' });
-  await client.count({ filter: { 'a\x1b[2Jb': 1 } });
+  await client.count({ filter: { 'a\x1b[2J\u202eb': 1 } });
   const { stdout } = await finish(top(['--interval', '0.1', '--once']));
-  expect(stdout).toContain(String.raw`: a\u001b[2Jb `);
+  expect(stdout).toContain(String.raw`: a\u001b[2J\u202eb `);
 });
 
 test('graphs are shown as far as they are', async () => {
