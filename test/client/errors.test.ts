@@ -167,7 +167,7 @@ describe('what answers as vectord does not', () => {
   }
 
   test.each([
-    [200, 'UNEXPECTED_ANSWER', /HTTP 200 and no JSON: "<p>hello/],
+    [200, 'UNEXPECTED_ANSWER', /HTTP 200 and not that of this operation: "<p>hello/],
     [302, 'UNEXPECTED_ANSWER', /HTTP 302/],
     [404, 'UNEXPECTED_ANSWER', /HTTP 404/],
     [502, 'CONNECTION_LOST', /HTTP 502/],
@@ -180,6 +180,11 @@ describe('what answers as vectord does not', () => {
     expect(failure.message).toMatch(message);
     expect(failure.message.length).toBeLessThan(300);
     expect(failure.code).toBe(code);
+  });
+
+  test('over HTTP, with other JSON, is unexpected', async () => {
+    const address = await serve((_, response) => void response.end('{"status":"ok"}'));
+    await expectFailure(connect(address, ONCE).info(), 'UNEXPECTED_ANSWER', /not that of this/);
   });
 
   test('over HTTP may tell when to try again by a date, as proxies do', async () => {

@@ -55,7 +55,7 @@ export class Caller {
 
   /** `read` makes the answer of its JSON. */
   get<Answer>(path: string, read: (json: unknown) => Answer): Attempt<Answer> {
-    return async (signal) => read(await this.#send('GET', path, undefined, signal));
+    return async (signal) => await this.#send('GET', path, undefined, read, signal);
   }
 
   post<Answer>(
@@ -64,7 +64,7 @@ export class Caller {
     read: (json: unknown) => Answer,
   ): Attempt<Answer> {
     const path = `/v1/points/${operation}`;
-    return async (signal) => read(await this.#send('POST', path, body, signal));
+    return async (signal) => await this.#send('POST', path, body, read, signal);
   }
 
   /** Ends a call while the service does not even tell its health; answers what ends the watch. */
@@ -90,12 +90,13 @@ export class Caller {
     };
   }
 
-  async #send(
+  async #send<Answer>(
     method: string,
     path: string,
     body: string | Uint8Array<ArrayBuffer> | undefined,
+    read: (json: unknown) => Answer,
     signal: AbortSignal,
-  ): Promise<unknown> {
+  ): Promise<Answer> {
     const { base, key, fetch } = this;
     const headers = {
       ...(key === undefined ? {} : { 'api-key': key }),
@@ -118,7 +119,7 @@ export class Caller {
       stopWatching?.();
     }
     if (response.status !== 200) throw failureOf(response.status, response.headers, text);
-    return parsed(text);
+    return answerOf(text, read);
   }
 }
 
@@ -131,11 +132,11 @@ function wasClosed(error: unknown): boolean {
   return cause instanceof Error && 'code' in cause && CLOSED.has(cause.code);
 }
 
-function parsed(text: string): unknown {
+function answerOf<Answer>(text: string, read: (json: unknown) => Answer): Answer {
   try {
-    return JSON.parse(text);
+    return read(JSON.parse(text));
   } catch (cause) {
-    const message = `the answer is HTTP 200 and no JSON: ${quote(text)}`;
+    const message = `the answer is HTTP 200 and not that of this operation: ${quote(text)}`;
     throw new UnexpectedAnswerError(message, { cause });
   }
 }
