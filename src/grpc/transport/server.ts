@@ -10,6 +10,7 @@ import {
 import type { Socket } from 'node:net';
 import { parse } from 'content-type';
 import { ServerError, Status } from 'nice-grpc-common';
+import { afterTurns } from '../../core/after-turns.js';
 import { Call, closeSoon } from './call.js';
 import { ChunkPool } from './chunk-pool.js';
 import type { MessageLimit } from './messages.js';
@@ -33,6 +34,9 @@ const MAX_CONCURRENT_STREAMS = 256;
  * that wait to be written. Beyond it new streams are refused, and after some the connection ends.
  */
 export const MAX_SESSION_MEMORY_MIB = 16;
+
+/** How many turns of the event loop later a session ends than it is told to. */
+export const SESSION_END_TURNS = 2;
 
 /** The most that the headers of a call take. */
 export const MAX_HEADER_BYTES = 16 * 1024;
@@ -173,11 +177,11 @@ export class TransportServer {
 }
 
 /**
- * Makes a session end in the next turn, whoever ends it. If it ended while nghttp2 reads, that would
- * loop for ever. And node aborts if it frees a session while one of its streams holds header fields, as
- * a stream does whose head node has refused, until the end of that turn.
+ * Makes a session end two turns later, whoever ends it. If it ended while nghttp2 reads, that would loop
+ * for ever. And node aborts if it frees a session while one of its streams holds header fields, as a
+ * stream does whose head node has refused: in one turn node tells its client, in the next it frees it.
  */
 function endLater(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
-  session.destroy = (...how) => void setImmediate(destroy, ...how);
+  session.destroy = (...how) => afterTurns(SESSION_END_TURNS, () => destroy(...how));
 }
