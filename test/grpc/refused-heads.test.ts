@@ -35,11 +35,7 @@ test('calls that node refuses, with the end of their connection, do not end the 
   const vectord = await Vectord.start(settings, { command });
   for (let round = 0; round < ROUNDS; round += 1) {
     const sockets = Array.from({ length: CONNECTIONS }, () => connectTo(vectord.value('gRPC')));
-    for (const socket of sockets)
-      socket
-        .on('error', () => {})
-        .setNoDelay()
-        .write(BEGIN);
+    for (const socket of sockets) socket.on('error', () => {}).write(BEGIN);
     await Promise.all(sockets.map(async (socket) => await once(socket, 'data')));
     // What the others send meanwhile is read in one turn.
     sockets[0]?.write(CALLS);
