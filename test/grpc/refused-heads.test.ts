@@ -13,7 +13,7 @@ import {
   headOf,
 } from './raw-http2.js';
 
-const ROUNDS = 20;
+const ROUNDS = 8;
 const CONNECTIONS = 24;
 
 // Node refuses the path before the service hears of the call.
