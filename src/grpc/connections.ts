@@ -5,12 +5,11 @@ import {
   type Admission,
   type LimitedConnection,
 } from '../admission/connection-limit.js';
-import { afterTurns } from '../core/after-turns.js';
 import type { Accepted } from '../engine/acceptor.js';
 import type { CloseReason } from '../observe/connection-stats.js';
 import type { CallLifecycle } from './call-lifecycle.js';
 import type { CallKind, OpenCalls } from './open-calls.js';
-import { MAX_HEADER_BYTES, MAX_SESSION_MEMORY_MIB, SESSION_END_TURNS } from './transport/server.js';
+import { afterSessionEnd, MAX_HEADER_BYTES, MAX_SESSION_MEMORY_MIB } from './transport/server.js';
 
 /**
  * What a connection without a key may send at once, and in each second, that is neither call nor
@@ -319,7 +318,7 @@ export class Connection implements LimitedConnection {
     }
   }
 
-  /** Ends it soon, of which its client is told. */
+  /** Ends it within a few turns of the event loop, and tells its client. */
   #close(reason: CloseReason): void {
     if (this.isClosing) return;
     this.isClosing = true;
@@ -332,7 +331,7 @@ export class Connection implements LimitedConnection {
       } else this.session.destroy();
     }
     // Node would wait until its client has read what is being written, which it may never do.
-    afterTurns(SESSION_END_TURNS + 1, () => this.socket.destroy());
+    afterSessionEnd(() => this.socket.destroy());
   }
 
   #noteClosed(reason: CloseReason): void {

@@ -10,7 +10,6 @@ import {
 import type { Socket } from 'node:net';
 import { parse } from 'content-type';
 import { ServerError, Status } from 'nice-grpc-common';
-import { afterTurns } from '../../core/after-turns.js';
 import { Call, closeSoon } from './call.js';
 import { ChunkPool } from './chunk-pool.js';
 import type { MessageLimit } from './messages.js';
@@ -35,8 +34,8 @@ const MAX_CONCURRENT_STREAMS = 256;
  */
 export const MAX_SESSION_MEMORY_MIB = 16;
 
-/** How many turns of the event loop later a session ends than it is told to. */
-export const SESSION_END_TURNS = 2;
+/** By how many turns of the event loop the end of a session is deferred. */
+const SESSION_END_TURNS = 2;
 
 /** The most that the headers of a call take. */
 export const MAX_HEADER_BYTES = 16 * 1024;
@@ -127,7 +126,7 @@ export class TransportServer {
   }
 
   #connect(session: ServerHttp2Session, socket: Socket): void {
-    endLater(session);
+    deferEnd(session);
     const connection = this.options.policy.connect(session, socket);
     this.#sessions.add(session);
     session.on('error', () => session.destroy());
@@ -177,11 +176,21 @@ export class TransportServer {
 }
 
 /**
- * Makes a session end two turns later, whoever ends it. If it ended while nghttp2 reads, that would loop
- * for ever. And node aborts if it frees a session while one of its streams holds header fields, as a
- * stream does whose head node has refused: in one turn node tells its client, in the next it frees it.
+ * Defers the end of a session, whoever ends it. Node loops for ever if a session ends while nghttp2
+ * reads. And it aborts if it frees a session before a stream that still holds header fields, as a stream
+ * does whose head node has refused: node resets that stream in one turn, and frees it in the next.
  */
-function endLater(session: ServerHttp2Session): void {
+function deferEnd(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
   session.destroy = (...how) => afterTurns(SESSION_END_TURNS, () => destroy(...how));
+}
+
+/** Calls `act` in the turn after that in which a session ends that is ended now. */
+export function afterSessionEnd(act: () => void): void {
+  afterTurns(SESSION_END_TURNS + 1, act);
+}
+
+function afterTurns(turns: number, act: () => void): void {
+  if (turns === 0) act();
+  else setImmediate(afterTurns, turns - 1, act);
 }
