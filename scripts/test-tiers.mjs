@@ -63,12 +63,13 @@ export const WEEKLY_FILES = ['test/docs/clone.test.ts'];
  */
 export const TWO_LOOP_PLACES = [
   'test/grpc/',
-  'test/http/',
-  'test/observe/',
+  'test/http/auth',
+  'test/http/limits',
+  'test/http/protocol',
+  'test/observe/metrics',
+  'test/observe/ready',
   'test/process/',
   'test/v1/grpc',
-  'test/v1/http',
-  'test/v1/promises',
   'test/v1/revoked-keys',
 ];
 
