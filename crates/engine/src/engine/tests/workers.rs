@@ -361,6 +361,7 @@ fn jobs_that_have_given_way_take_turns_among_themselves() {
     for _ in &all {
         receiver.recv_timeout(PATIENCE).unwrap().1.unwrap();
     }
+    workers.stop();
 }
 
 #[test]
