@@ -182,7 +182,15 @@ export class TransportServer {
  */
 function deferEnd(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
-  session.destroy = (...how) => afterTurns(SESSION_END_TURNS, () => destroy(...how));
+  session.destroy = (...how) => {
+    if (session.destroyed) return;
+    // Of what it has read of a destroyed session node makes no more streams.
+    Object.defineProperty(session, 'destroyed', { value: true, configurable: true });
+    afterTurns(SESSION_END_TURNS, () => {
+      delete (session as { destroyed?: boolean }).destroyed;
+      destroy(...how);
+    });
+  };
 }
 
 /** Calls `act` in the turn after that in which a session ends that is ended now. */
