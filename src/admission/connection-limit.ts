@@ -9,13 +9,13 @@ import type { IsTrusted } from './trusted-proxies.js';
  * together. A loop reads up to 64 KiB of each connection before it does anything else, and these can
  * be thousands of requests, 25 MiB for each connection. Others wait in the meantime.
  */
-const MAX_NEWCOMERS = 8;
+const MAX_NEWCOMERS = 6;
 /**
  * A loop reads at least so many, since the first may be a client that takes its time, and at most as
  * many as hold it for a quarter of a second together.
  */
 const MIN_NEWCOMERS_OF_LOOP = 2;
-const MAX_NEWCOMERS_OF_LOOP = 5;
+const MAX_NEWCOMERS_OF_LOOP = 3;
 
 /**
  * How long no new connection is served after one without a key has ended, for each request that was

@@ -11,7 +11,18 @@ export function toServerError(error: unknown, requestId: string = randomUUID()):
   const known = error instanceof VectordError && error.code !== 'INTERNAL' ? error : undefined;
   const { grpcStatus } = known ?? new VectordError('INTERNAL', '');
   const details = known?.message ?? `Internal server error (request ${requestId})`;
-  const failure = new ServerError(grpcStatus, details);
+  const failure = withoutStack(() => new ServerError(grpcStatus, details));
   failure.cause = error;
   return failure;
+}
+
+/** Nobody reads the stack of what is sent, and it takes most of the time to make the error. */
+function withoutStack<Made>(make: () => Made): Made {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }

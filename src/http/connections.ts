@@ -26,6 +26,9 @@ type Watched = Socket & Marked;
  */
 const PROBE_INTERVAL_MS = 1_000;
 
+/** How many frames the stack of an error has, unless `forgoStacks` was called. */
+const { stackTraceLimit: STACK_TRACE_LIMIT } = Error;
+
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 /** The connections of the HTTP interface on one loop, and who asks on them. */
@@ -52,6 +55,8 @@ export class Connections {
     const isTrusted = this.admission.isTrusted(socket);
     const connection = new Connection(socket, this.handle, this, isTrusted);
     socket[CONNECTION] = connection;
+    // Node makes an error of each request that it has read and that was not answered, be it thousands.
+    socket.prependOnceListener('close', forgoStacks);
     socket.once('close', () => {
       this.#limit.remove(connection);
       if (this.admission.stats.open === 0) this.#onEmpty?.();
@@ -111,6 +116,14 @@ export function noteWrite(socket: Watched): void {
 /** Notes that the request under way on a connection has a key. */
 export function noteKey(socket: Watched): void {
   socket[CONNECTION]?.noteKey();
+}
+
+/** Has errors no stack, which takes most of the time to make one, until this event has been handled. */
+function forgoStacks(): void {
+  Error.stackTraceLimit = 0;
+  process.nextTick(() => {
+    Error.stackTraceLimit = STACK_TRACE_LIMIT;
+  });
 }
 
 function noteEnd(this: ServerResponse): void {
