@@ -118,7 +118,7 @@ export function noteKey(socket: Watched): void {
   socket[CONNECTION]?.noteKey();
 }
 
-/** Has errors no stack, which takes most of the time to make one, until this event has been handled. */
+/** Has errors made without stacks, which take most of the time, until this event has been handled. */
 function forgoStacks(): void {
   Error.stackTraceLimit = 0;
   process.nextTick(() => {

@@ -176,15 +176,16 @@ export class TransportServer {
 }
 
 /**
- * Defers the end of a session, whoever ends it. Node loops for ever if a session ends while nghttp2
- * reads. And it aborts if it frees a session before a stream that still holds header fields, as a stream
- * does whose head node has refused: node resets that stream in one turn, and frees it in the next.
+ * Defers the end of a session, whoever ends it, for two faults of node. It loops for ever if a session
+ * ends while nghttp2 reads. It aborts if it frees a session before a stream that holds header fields; a
+ * stream whose head node has refused holds them until node has reset it, in one turn, and freed it, in
+ * the next.
  */
 function deferEnd(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
   session.destroy = (...how) => {
     if (session.destroyed) return;
-    // Of what it has read of a destroyed session node makes no more streams.
+    // Node makes no stream of a call that it reads of a destroyed session.
     Object.defineProperty(session, 'destroyed', { value: true, configurable: true });
     afterTurns(SESSION_END_TURNS, () => {
       delete (session as { destroyed?: boolean }).destroyed;
