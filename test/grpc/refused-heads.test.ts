@@ -5,6 +5,7 @@ import { MAIN, ownFolder, Vectord } from '../support/vectord.js';
 import {
   BEGIN,
   connectTo,
+  DATA,
   END_HEADERS,
   END_STREAM,
   frame,
@@ -47,5 +48,18 @@ test('calls that node refuses, with the end of their connection, do not end the 
     for (const socket of sockets) socket.destroy();
     expect(vectord.stderr).not.toContain('Assertion');
   }
+  expect(await vectord.insert('the-key')).toBe(201);
+});
+
+test('a call behind the end of its connection, with a message, does not end the process', async () => {
+  const { environment } = ownFolder();
+  const vectord = await Vectord.start(environment);
+  const failed = frame(GOAWAY, 0, 0, Buffer.from('0000000000000002', 'hex'));
+  const call = frame(HEADERS, END_HEADERS, 1, headOf('/none'));
+  const socket = connectTo(vectord.value('gRPC')).on('error', () => {});
+  socket.resume();
+  socket.write(Buffer.concat([BEGIN, failed, call, frame(DATA, 0, 1, Buffer.alloc(10))]));
+  await once(socket, 'close');
+  expect(vectord.stderr).not.toContain('Assertion');
   expect(await vectord.insert('the-key')).toBe(201);
 });

@@ -183,12 +183,15 @@ export class TransportServer {
  */
 function deferEnd(session: ServerHttp2Session): void {
   const destroy = session.destroy.bind(session);
+  let isEnding = false;
   session.destroy = (...how) => {
-    if (session.destroyed) return;
-    // Node makes no stream of a call that it reads of a destroyed session.
-    Object.defineProperty(session, 'destroyed', { value: true, configurable: true });
+    if (isEnding) return;
+    isEnding = true;
+    // Node resets a call that it reads of a closed session, and makes no stream of it.
+    Object.defineProperty(session, 'closed', { value: true, configurable: true });
     afterTurns(SESSION_END_TURNS, () => {
-      delete (session as { destroyed?: boolean }).destroyed;
+      // The socket of a closed session stays open until its client closes it, too.
+      delete (session as { closed?: boolean }).closed;
       destroy(...how);
     });
   };
