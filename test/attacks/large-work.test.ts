@@ -50,6 +50,7 @@ underAttack(
     },
     {
       name: 'many requests that take long to be read',
+      mayDelay: true,
       async strike(target) {
         const vector = Array<number>(DIMENSION).fill(1).join();
         const query = `{"vector":[${vector}],"similarity":"Euclidean","limit":1},`;
