@@ -40,7 +40,8 @@ pub struct KnownDamage {
 /// The register of damaged places.
 #[derive(Default)]
 pub(super) struct DamageRegister {
-    /// The damaged places, by file and offset.
+    /// The damaged places, by file and offset. An error that names no file, such as an I/O error, is
+    /// under the place of its point.
     places: BTreeMap<(PathBuf, u64), DamagedPlace>,
     /// The number of entries that were added or dropped so far.
     changes: u64,
@@ -88,10 +89,14 @@ impl DamageRegister {
 
     /// Adds a damaged place, unless it is known.
     pub fn note(&mut self, error: &Error, point: Option<(PointId, Location)>) {
-        let key = match error {
-            Error::Damaged { path, offset, .. } => (path.clone(), *offset),
-            // An error that names no place, such as an I/O error. One entry stands for all of them.
-            _ => (PathBuf::new(), 0),
+        let key = match (error, &point) {
+            (Error::Damaged { path, offset, .. }, _) => (path.clone(), *offset),
+            (_, Some((_, at))) => (
+                PathBuf::new(),
+                u64::from(at.segment) << 32 | u64::from(at.record),
+            ),
+            // Segments count from 1.
+            (_, None) => (PathBuf::new(), 0),
         };
         if self.places.len() >= MOST_KEPT || self.places.contains_key(&key) {
             return;
@@ -117,5 +122,36 @@ impl DamageRegister {
         let before = self.places.len();
         self.places.retain(|(path, _), place| keep(path, place));
         self.changes += (before - self.places.len()) as u64;
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod tests {
+    use std::io;
+
+    use super::{DamageRegister, Location};
+    use crate::Error;
+
+    #[test]
+    fn each_point_that_cannot_be_read_has_an_entry_of_its_own() {
+        let point_of = |number: u8| {
+            let location = Location {
+                segment: 1,
+                record: u32::from(number),
+                vector: 0,
+            };
+            ([number; 16], location)
+        };
+        let mut register = DamageRegister::default();
+        for number in [1, 2, 2] {
+            let error = Error::Io(io::Error::other("no answer of the disk"));
+            register.note(&error, Some(point_of(number)));
+        }
+        assert_eq!(register.report().unwrap().damaged_points, 2);
+
+        // The first is replaced.
+        register.forget_points(|id, _| *id != point_of(1).0);
+        assert_eq!(register.report().unwrap().points, [point_of(2).0]);
     }
 }
