@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { MemoryBudget } from '../admission/memory-budget.js';
-import type { KeyHolder, Keys } from '../auth/keys.js';
+import type { KeyHolder, Keys, Role } from '../auth/keys.js';
 import { VectordError } from '../core/errors.js';
 import type { Rules } from '../core/rules.js';
 import type { Requests } from '../observe/requests.js';
@@ -45,11 +45,14 @@ export class AccessControl implements Policy {
         const method = this.#methodOf(path);
         const keyRefusal = (): VectordError | undefined =>
           this.#keyRefusalOf(method, headers, rawHeaders);
-        const refusal = this.#placeRefusalOf(connection, method, path) ?? keyRefusal();
+        const refusedKey = keyRefusal();
+        const refusal = this.#placeRefusalOf(connection, method, path) ?? refusedKey;
         const { requests } = this.options;
         const trace = requests.beginTrace(headers, path);
         const call = new CallLifecycle(method, refusal, requests, onEnd, trace, keyRefusal);
-        connection.begin(call);
+        // A key that may not do this, or not now, is known nevertheless.
+        const showsKey = isRole(method.access) && refusedKey?.code !== 'UNAUTHENTICATED';
+        connection.begin(call, showsKey);
         return call;
       },
     };
@@ -74,10 +77,14 @@ export class AccessControl implements Policy {
     headers: IncomingHttpHeaders,
     rawHeaders: readonly string[],
   ): VectordError | undefined {
-    return access === 'anyone' || access === 'nobody'
-      ? undefined
-      : checkAccess(access, authorizationsIn(headers, rawHeaders), this.options.keys);
+    return isRole(access)
+      ? checkAccess(access, authorizationsIn(headers, rawHeaders), this.options.keys)
+      : undefined;
   }
+}
+
+function isRole(access: Method['access']): access is Role {
+  return access !== 'anyone' && access !== 'nobody';
 }
 
 /** Why a call with these authorization headers may not be made, if it may not. */

@@ -169,7 +169,8 @@ export class Connection implements LimitedConnection {
     return this.all.calls.mayBegin(kind, own);
   }
 
-  begin(call: CallLifecycle): void {
+  /** `showsKey` is whether the call has a key that is known, be it one that may not make this call. */
+  begin(call: CallLifecycle, showsKey: boolean): void {
     this.requests += 1;
     this.#calls += 1;
     this.#recent.calls += 1;
@@ -178,9 +179,9 @@ export class Connection implements LimitedConnection {
     if (call.refusal !== undefined) this.#refusals += 1;
     this.#openCalls.add(call);
     this.all.calls.begin(call.hasKey ? 'keyed' : 'open');
-    if (!call.hasKey) return;
+    if (call.hasKey) this.#openKeyed += 1;
+    if (!showsKey) return;
     this.#keyRefusal = call.refusalNow;
-    this.#openKeyed += 1;
     this.#keyedCalls += 1;
     if (this.#isLimited) this.#noteKey();
   }
@@ -194,7 +195,7 @@ export class Connection implements LimitedConnection {
 
   recheckKeys(): void {
     for (const call of this.#openCalls) call.recheckKey();
-    if (!this.isTrusted && this.#keyRefusal() !== undefined) this.#isLimited = true;
+    if (!this.isTrusted && this.#keyRefusal()?.code === 'UNAUTHENTICATED') this.#isLimited = true;
   }
 
   /** A client with a key may have more on its way, as a large upload over a long line needs it. */

@@ -209,6 +209,21 @@ describe('MAX_CONNECTIONS', () => {
     expect(await small.stop()).toBe(0);
   });
 
+  test('one with a key that may not make its call gives way after those without a key', async () => {
+    const small = await startServer({ env: { MAX_CONNECTIONS: '3', LOOPS: '1' } });
+    const reader = new Connection(small.grpc);
+    const key = { authorization: small.keys.readonly };
+    expect(await reader.call('DeletePoint', key, SEARCH)).toBe(status.PERMISSION_DENIED);
+    // Longer than a connection without a key may be silent.
+    await sleep(1_500);
+    const silent = Array.from({ length: 4 }, () => new Connection(small.grpc));
+    const gone = (): number => silent.filter(({ session }) => session.destroyed).length;
+    await vi.waitFor(() => expect(gone()).toBeGreaterThanOrEqual(2), 20_000);
+    expect(await reader.call('SearchPoints', key, SEARCH)).toBe(status.OK);
+    for (const one of [reader, ...silent]) one.close();
+    expect(await small.stop()).toBe(0);
+  });
+
   test('one gives way whose client reads nothing', async () => {
     const small = await startServer({ env: { MAX_CONNECTIONS: '2' } });
     const unread = [askUnread(small), askUnread(small)];

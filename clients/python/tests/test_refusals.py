@@ -81,6 +81,7 @@ def with_metadata(metadata: Any) -> list[NewPoint]:
             r"queries\[0\].vector and .*: expected one",
         ),
         ("delete_all", (-1,), "confirm cannot be sent"),
+        ("delete_all", (None,), "confirm is None, expected the number of points that there are"),
         ("scroll_page", (-1,), "limit cannot be sent"),
     ],
 )

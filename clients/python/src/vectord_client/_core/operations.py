@@ -195,6 +195,8 @@ def delete_matching(filter: Filter) -> Call[Deleted]:
 
 
 def delete_all(confirm: int) -> Call[Deleted]:
+    if confirm is None:
+        raise ValueError("confirm is None, expected the number of points that there are")
     request = _fill(wire.DeleteRequest, {"all": True, "confirm": confirm})
     return Call("Delete", request.SerializeToString(), _read_deleted, Repeat.REFUSED)
 
