@@ -94,6 +94,8 @@ export function underAttack(
       const calm = await healthy.during(async () => await sleep(CALM_MS));
       const limitMs = allowedMs(calm);
       const hit = await struckOnce(target, healthy, attack, limitMs);
+      const { server } = target;
+      expect(server.endedBy(), `the service has ended:\n${server.log().slice(-2_000)}`).toBe(null);
       const after = attack.mayDelay ? await recovered(healthy, limitMs) : hit;
       const peakBytes = target.memoryBytes('VmHWM');
       const row = [`calm p99 ${ms(calm)}`, `p99 ${ms(hit)}`, `peak ${mib(peakBytes)}`];

@@ -34,6 +34,8 @@ export interface TestServer {
   kill(): Promise<void>;
   /** All that the process has written so far, on both outputs. */
   log(): string;
+  /** The exit code or the signal by which the process has ended; null while it runs. */
+  endedBy(): number | string | null;
 }
 
 const running = new Set<TestServer>();
@@ -71,6 +73,7 @@ export async function startServer(options: ServerOptions = {}): Promise<TestServ
     stop: async () => (await vectord.stop()).code,
     kill: async () => void (await vectord.stop('SIGKILL')),
     log: () => vectord.stdout + vectord.stderr,
+    endedBy: () => vectord.process.exitCode ?? vectord.process.signalCode,
   };
   running.add(server);
   void vectord.exit.then(() => running.delete(server));
