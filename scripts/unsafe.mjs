@@ -19,8 +19,8 @@ const LEVELS = {
 /** Interleavings that miri tries of each test of several threads. */
 const SEEDS = '-Zmiri-many-seeds=0..4';
 
-/** The one of them that is in `soundness`. */
 const SOUNDNESS = 'crates/engine/tests/soundness.rs';
+/** Its one test of several threads. */
 const OF_SEVERAL_THREADS = 'codes_are_read_by_walks_while_more_points_are_stored_and_linked';
 
 /**
@@ -54,8 +54,8 @@ function miri() {
     const environment = features === '' ? {} : { RUSTFLAGS: `-Ctarget-feature=${features}` };
     cargo(['miri', 'test', '--test', 'quick', 'soundness::'], environment);
     const threads = { ...environment, MIRIFLAGS: SEEDS };
-    const once = ['--exact', `soundness::${OF_SEVERAL_THREADS}`];
-    cargo(['miri', 'test', '--test', 'quick'], threads, once);
+    const ofSeveral = ['--exact', `soundness::${OF_SEVERAL_THREADS}`];
+    cargo(['miri', 'test', '--test', 'quick'], threads, ofSeveral);
     cargo(['miri', 'test', '--lib', 'index::lives'], threads);
     cargo(['miri', 'test', '--lib', 'sync::table::tests::rows_are_read'], threads);
   }

@@ -89,7 +89,7 @@ function isRole(access: Method['access']): access is Role {
 
 /** Why a call with these authorization headers may not be made, if it may not. */
 export function checkAccess(
-  access: 'readonly' | 'readwrite',
+  access: Role,
   authorizations: readonly string[],
   keys: Keys,
 ): VectordError | undefined {

@@ -169,7 +169,7 @@ export class Connection implements LimitedConnection {
     return this.all.calls.mayBegin(kind, own);
   }
 
-  /** `showsKey` is whether the call has a key that is known, be it one that may not make this call. */
+  /** `showsKey` tells whether the call has a known key, even one that may not make this call. */
   begin(call: CallLifecycle, showsKey: boolean): void {
     this.requests += 1;
     this.#calls += 1;

@@ -27,7 +27,7 @@ import {
  * behind it, the process goes on. Node aborts where it meets a state of HTTP/2 that it does not expect.
  */
 
-/** Streams of one connection: the next that it may open, and those that it has opened. */
+/** The ids of the streams of one connection: a client opens 1, 3, 5 and so on. */
 class Streams {
   #next = 1;
 
@@ -37,9 +37,9 @@ class Streams {
     return first;
   }
 
-  /** One of those that are open or were; of a new connection one that was not. */
+  /** One that it has opened, or the next. */
   some(choice: number): number {
-    return (2 * choice + 1) % (this.#next + 2);
+    return 1 + 2 * (choice % ((this.#next + 1) / 2));
   }
 }
 
@@ -47,10 +47,9 @@ class Streams {
 type Piece = (streams: Streams) => Buffer;
 
 const KEY = ['authorization', 'the-key'] as const;
-const GET = '/vectordb.VectorDB/GetPoint';
 
 const path = fc.constantFrom(
-  GET,
+  '/vectordb.VectorDB/GetPoint',
   '/vectordb.VectorDB/InsertVector',
   '/vectord.v1.PointsService/ScrollStream',
   '/vectord.v1.PointsService/UpsertStream',
@@ -142,6 +141,8 @@ const whole: Arbitrary<Piece> = fc
     frame(WINDOW_UPDATE, 0, 0, Buffer.from('7fffffff', 'hex')),
     frame(CONTINUATION, END_HEADERS, 1, Buffer.of(0)),
     frame(DATA, 0, 0, Buffer.of(0)),
+    // No client may open it.
+    frame(DATA, 0, 2, Buffer.of(0)),
     frame(77, 0, 0, Buffer.alloc(5)),
     Buffer.alloc(40, 0xff),
   )

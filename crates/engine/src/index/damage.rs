@@ -95,7 +95,7 @@ impl DamageRegister {
                 PathBuf::new(),
                 u64::from(at.segment) << 32 | u64::from(at.record),
             ),
-            // Segments count from 1.
+            // No point has this place: segments count from 1.
             (_, None) => (PathBuf::new(), 0),
         };
         if self.places.len() >= MOST_KEPT || self.places.contains_key(&key) {
