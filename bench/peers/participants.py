@@ -35,21 +35,23 @@ class Participant:
     copies_vectors: bool = True
     # Whether a breadth is a number of candidates, of which there are at least as many as results.
     counts_candidates: bool = True
+    # Whether it takes part in the made sets, too, unless peers are named. The others are far behind.
+    leads: bool = False
 
 
 ALL = ("Euclidean", "Manhattan", "Hamming", "Cosine")
 PARTICIPANTS = [
-    Participant("vectord", "vectord", metrics=ALL, copies_vectors=False),
-    Participant("hnswlib", "hnswlib"),
-    Participant("faiss", "faiss"),
+    Participant("vectord", "vectord", metrics=ALL, copies_vectors=False, leads=True),
+    Participant("hnswlib", "hnswlib", leads=True),
+    Participant("faiss", "faiss", leads=True),
     Participant("usearch-f32", "usearch"),
     Participant("usearch-bf16", "usearch", "bf16"),
-    Participant("svs-f16", "svs", "float16"),
+    Participant("svs-f16", "svs", "float16", leads=True),
     Participant("scann", "scann"),
     Participant("hnsw_rs", "hnsw_rs", metrics=ALL),
-    Participant("symphonyqg", "rabitq", "0"),
-    Participant("symphonyqg-8", "rabitq", "8"),
-    Participant("glass", "glass", "SQ8U+FP32"),
+    Participant("symphonyqg", "rabitq", "0", leads=True),
+    Participant("symphonyqg-8", "rabitq", "8", leads=True),
+    Participant("glass", "glass", "SQ8U+FP32", leads=True),
     Participant("vsag", "vsag", "sq8_uniform"),
     Participant("ngt", "ngt", counts_candidates=False),
 ]

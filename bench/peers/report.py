@@ -7,7 +7,8 @@ from curve import TARGETS
 from ratios import OWN
 
 BUILD_TIMES = "build_seconds", "build_cpu_seconds"
-# Metrics that the overview shows: under the others one library alone runs beside vectord.
+# Metrics that the overview shows, of the real sets: under the others one library alone runs beside
+# vectord.
 WITH_MANY_PEERS = "Euclidean", "Cosine"
 
 # Kinds of processors by the feature that tells them, the widest first.
@@ -34,6 +35,7 @@ def overview(results):
     title = f"**{KINDS[results['kind']]}**: {results['machine']['processor']}, "
     title += f"{results['date']}, commit {results['machine']['commit']}"
     shown = [case for case in results["cases"] if case["metric"] in WITH_MANY_PEERS]
+    shown = [case for case in shown if not case["is_made"]]
     lines = [title]
     for k in dict.fromkeys(case["k"] for case in shown):
         lines += ["", *overview_table(k, [case for case in shown if case["k"] == k])]

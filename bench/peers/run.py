@@ -13,7 +13,7 @@ from participants import EF_CONSTRUCTION, M, PARTICIPANTS, Gone, Process
 from plot import draw
 from ratios import OWN, figures, ratio, told
 from report import kind_of, overview, replaced, section
-from sets import CASES, KS, REAL, Set
+from sets import CASES, KS, MADE, REAL, Set
 from turns import in_turn, one_round
 from verdicts import builders, verdicts
 
@@ -87,14 +87,9 @@ def parse():
     parser.add_argument("--data", default=folder, help="the folder of the sets")
     short = f"{SHORT_POINTS:,} points of each set and 3 rounds"
     parser.add_argument("--short", action="store_true", help=short)
-    for option, choices, chosen in (
-        ("--peers", PARTICIPANTS, PARTICIPANTS),
-        ("--sets", CASES, REAL),
-    ):
-        known, default = ([one.name for one in some] for some in (choices, chosen))
-        parser.add_argument(
-            option, type=some_of(known), default=default, help=f"some of {','.join(known)}"
-        )
+    for option, choices in ("--peers", PARTICIPANTS), ("--sets", CASES):
+        known = [one.name for one in choices]
+        parser.add_argument(option, type=some_of(known), help=f"some of {','.join(known)}")
     numbers = list(map(str, KS))
     parser.add_argument(
         "--k",
@@ -122,12 +117,14 @@ def parse():
     options.builds = builds if options.builds is None else options.builds
     if min(options.rounds, options.builds, options.build_threads) < 1:
         parser.error("--rounds, --builds and --build-threads are at least 1")
-    whole = len(options.peers) == len(PARTICIPANTS) and options.sets == [case.name for case in REAL]
-    whole = whole and options.k == list(KS)
+    whole = options.peers is None and options.sets is None and options.k == list(KS)
+    if options.sets is None:
+        chosen = REAL + MADE if options.publish else REAL
+        options.sets = [case.name for case in chosen]
     enough = options.rounds >= LEAST_ROUNDS and options.builds >= LEAST_BUILDS
     if options.publish and (options.short or not whole or not enough):
         least = f"{LEAST_ROUNDS} rounds of searches and {LEAST_BUILDS} of builds"
-        parser.error(f"--publish is for all peers, sets and k whole, in at least {least}")
+        parser.error(f"--publish chooses peers, sets and k, whole, in at least {least}")
     if options.publish and kind_of(features()) is None:
         parser.error("--publish is for a processor with AVX2 or AVX-512")
     return options
@@ -184,6 +181,7 @@ def told_of(data, k, builds, rounds, left_out):
         "dimension": data.dimension,
         "queries": len(data.queries),
         "k": k,
+        "is_made": data.case in MADE,
         "indexes": {
             name: {**index, **evaluate(index, None if name == OWN else indexes.get(OWN))}
             for name, index in indexes.items()
@@ -229,8 +227,12 @@ def leave_out(name, gone, left_out):
 
 
 def participants(case, options):
-    named = [peer for peer in PARTICIPANTS if peer.name in options.peers]
-    return [peer for peer in named if case.metric in peer.metrics]
+    def takes_part(peer):
+        if options.peers is None:
+            return peer.leads or case in REAL
+        return peer.name in options.peers
+
+    return [peer for peer in PARTICIPANTS if takes_part(peer) and case.metric in peer.metrics]
 
 
 def build(peer, data, options):

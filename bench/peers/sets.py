@@ -45,19 +45,20 @@ REAL = [
     Case("sift-100k-manhattan", "Manhattan", *SIFT, 100_000),
     Case("minhash", "Hamming", "minhash_base.u8.npy", "minhash_query.u8.npy"),
 ]
-# Larger ones, which take long and must be asked for.
-GROWN = [
+# Grown ones, and some that a model makes of texts, which takes minutes.
+MADE = [
     Case("sift-300k", "Euclidean", *SIFT, grown_to=300_000),
-    Case("sift-1m", "Euclidean", *SIFT, grown_to=1_000_000),
     Case("minilm-100k", "Cosine", *MINILM, grown_to=100_000),
-    Case("minilm-1m", "Cosine", *MINILM, grown_to=1_000_000),
-]
-# Made of texts by a model, which takes minutes.
-ENCODED = [
     Case("minilm-use", "Cosine", texts="joined"),
+    Case("minilm-use-100k", "Cosine", texts="joined", grown_to=100_000),
     Case("use-names", "Cosine", texts="names"),
 ]
-CASES = REAL + GROWN + ENCODED
+# They take long and must be asked for.
+OF_A_MILLION = [
+    Case("sift-1m", "Euclidean", *SIFT, grown_to=1_000_000),
+    Case("minilm-1m", "Cosine", *MINILM, grown_to=1_000_000),
+]
+CASES = REAL + MADE + OF_A_MILLION
 
 
 class Set:

@@ -7,7 +7,7 @@ from report import aligned, kind_of, overview, replaced
 PAGE = "first\n\n<!-- avx2 -->\n\nold\n\n<!-- end of avx2 -->\n\nlast\n"
 
 
-def case(name, metric="Euclidean", k=10, **ratios):
+def case(name, metric="Euclidean", k=10, is_made=False, **ratios):
     """A set in which vectord is that many times as fast at every recall; None is never reached."""
     others = {
         peer: {
@@ -19,7 +19,8 @@ def case(name, metric="Euclidean", k=10, **ratios):
         for peer, times in ratios.items()
     }
     own = {"ratios": dict.fromkeys(("0.9", "0.95", "0.99"))}
-    return {"name": name, "metric": metric, "k": k, "indexes": {"vectord": own, **others}}
+    indexes = {"vectord": own, **others}
+    return {"name": name, "metric": metric, "k": k, "is_made": is_made, "indexes": indexes}
 
 
 class ReportTest(TestCase):
@@ -47,6 +48,7 @@ class ReportTest(TestCase):
                 case("a", far=3.0, near=0.5, never=None),
                 case("b", far=2.0),
                 case("c", metric="Hamming", far=9.0),
+                case("d", is_made=True, far=9.0),
                 case("a", k=100, far=0.5, near=4.0),
             ],
         }
