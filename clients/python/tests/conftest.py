@@ -47,7 +47,7 @@ class Services:
 
     def open(self, address: str, *, key: str | None = None, **options: Any) -> Any:
         """A client of the kind that is tested."""
-        key = key or os.environ["VECTORD_KEY"]
+        key = os.environ["VECTORD_KEY"] if key is None else key
         if self.kind == "asyncio":
             client = AsyncClient(address, key=key, **options)
             self._opened.append(client)

@@ -272,7 +272,7 @@ async def test_a_filter_that_finds_nothing_is_refused(
         store.similarity_search("1", filter=filter),
         store.max_marginal_relevance_search("1", filter=filter),
     ):
-        with pytest.raises(ValueError, match=f"^{expected}"):
+        with pytest.raises(ValueError, match=f"^INVALID_ARGUMENT: {expected}"):
             await search
 
 

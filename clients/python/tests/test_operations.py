@@ -338,11 +338,40 @@ async def test_bulk_of_nothing_is_nothing(client: Any) -> None:
     assert (await client.bulk([])).points == 0
 
 
-async def test_members_of_enumerations_may_be_given_as_numbers(client: Any) -> None:
-    await client.upsert([NewPoint([1, 0, 0, 0], id=A, content_type=2)], if_absent=np.bool_(True))
-    (point,) = (await client.scroll_page(1, order=np.int64(2))).points
-    assert point.content_type is ContentType.IMAGE
-    await client.update([PointUpdate(A, content_type=1)])
+@pytest.mark.parametrize(
+    "names",
+    [
+        (np.int64(2), 2, 1, np.int32(2)),
+        ("newest", "Image", "Text", "Manhattan"),
+    ],
+)
+async def test_members_of_enumerations_may_be_given_as_numbers_and_by_name(
+    client: Any, names: tuple[Any, ...]
+) -> None:
+    newest, image, text, manhattan = names
+    points = [NewPoint([1, 0, 0, 0], id=it, content_type=image) for it in (A, B)]
+    await client.upsert(points, if_absent=np.bool_(True))
+    (point,) = (await client.scroll_page(1, order=newest)).points
+    assert (point.id, point.content_type) == (B, ContentType.IMAGE)
+    assert [it.id async for it in client.scroll(order=newest)] == [B, A]
+    await client.update([PointUpdate(A, content_type=text)])
     assert (await client.get([A])).points[0].content_type is ContentType.TEXT
-    found = await client.search([3, 4, 0, 0], similarity=np.int32(2))
-    assert [it.distance for it in found] == [6.0]
+    found = await client.search([3, 4, 0, 0], similarity=manhattan)
+    assert [it.distance for it in found] == [6.0, 6.0]
+
+
+async def test_a_search_answers_distance_content_and_metadata_unless_told_otherwise(
+    client: Any,
+) -> None:
+    await client.upsert([point(A, 1, content="x", metadata={"a": 1})])
+    query = Query(vector=[1, 0, 0, 0], similarity="Euclidean")
+    found = await client.search(query.vector, similarity="Euclidean")
+    for it in (*found, *(await client.search_all([query]))[0]):
+        assert (it.distance, it.content, it.metadata) == (0.0, "x", {"a": 1})
+        assert (it.vector, it.content_type) == (None, None)
+
+
+@pytest.mark.parametrize("form", ["grpc://{}", "grpc://{}/", "{}"])
+async def test_an_address_may_have_its_scheme(services: Any, address: str, form: str) -> None:
+    client = services.open(form.format(address))
+    assert (await client.info()).dimension == 4

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -20,6 +23,7 @@ from vectord_client import (
     Query,
     Similarity,
     TimedOutError,
+    Tls,
     TooLargeError,
     UnauthenticatedError,
     VectordError,
@@ -49,12 +53,15 @@ def with_metadata(metadata: Any) -> list[NewPoint]:
         ("upsert", ([NewPoint([1], content="\ud800")],), r"points\[0\]\.content cannot be sent"),
         (
             "upsert",
-            ([NewPoint([1], content_type="Text")],),
-            r"points\[0\]\.content_type is 'Text', expected one of ContentType\.TEXT, Con",
+            ([NewPoint([1], content_type="text")],),
+            r"points\[0\]\.content_type is 'text', expected one of ContentType\.TEXT, Con",
         ),
         ("upsert", (with_metadata({True: 1}),), r"points\[1\]\.metadata has the key True, expect"),
-        ("upsert", (with_metadata([]),), r"points\[1\]\.metadata is \[\], expected a mapping"),
-        ("upsert", (with_metadata({"a": float("nan")}),), r"points\[1\]\.metadata cannot be"),
+        (
+            "upsert",
+            (with_metadata([]),),
+            r"points\[1\]\.metadata is of the type list, expected a map",
+        ),
         ("upsert", (with_metadata({"a": object()}),), "object"),
         ("bulk", ([POINT, NewPoint([[1, 2]])],), "point 1 of the load.vector has the shape"),
         ("bulk", ([NewPoint([1], content_type=3)],), "point 0 of the load.content_type is 3, exp"),
@@ -81,7 +88,8 @@ def with_metadata(metadata: Any) -> list[NewPoint]:
             r"queries\[0\].vector and .*: expected one",
         ),
         ("delete_all", (-1,), "confirm cannot be sent"),
-        ("delete_all", (None,), "confirm is None, expected the number of points that there are"),
+        ("delete_all", (None,), "confirm is None, expected the number of points that there are: "),
+        ("delete_all", (True,), r"confirm is True, .*: client\.delete_all\(client\.count\(\)\)"),
         ("scroll_page", (-1,), "limit cannot be sent"),
     ],
 )
@@ -90,6 +98,48 @@ async def test_what_cannot_be_sent_is_a_value_error_that_names_it(
 ) -> None:
     with pytest.raises(ValueError, match=expected):
         await getattr(client, name)(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (datetime(2026, 1, 2), r"is of the type datetime: write its timestamp\(\) as a number, or"),
+        (date(2026, 1, 2), r"is of the type date: write its isoformat\(\) as a text"),
+        (timedelta(days=1), r"is of the type timedelta: write its total_seconds\(\) as a number"),
+        (Decimal("0.1"), r"is of the type Decimal: write float\(\) of it as a number"),
+        ([UUID(A)], r"is of the type UUID: write str\(\) of it"),
+        ({1, 2}, "is of the type set: write a list of its items"),
+        (b"x", r"is of the type bytes: write a text, such as its hex\(\)"),
+        (object(), "cannot be written as JSON: .* is a object"),
+        (math.nan, "is nan, expected a finite number; None stands for no value"),
+        ([1.0, -math.inf], "is -inf, expected a finite number"),
+        ("a\ud800", "has a half of a surrogate pair, expected Unicode"),
+    ],
+)
+async def test_metadata_that_json_lacks_is_named_with_what_to_write(
+    client: Any, value: Any, expected: str
+) -> None:
+    for write in (
+        client.upsert(with_metadata({"a": 1, "k": value})),
+        client.update([PointUpdate(A), PointUpdate(A, metadata={"a": 1, "k": value})]),
+    ):
+        with pytest.raises(InvalidArgumentError, match=rf"points\[1\]\.metadata\.k {expected}"):
+            await write
+    assert await client.count() == 0
+
+
+async def test_a_key_of_metadata_that_is_no_unicode_is_named(client: Any) -> None:
+    with pytest.raises(ValueError, match=r"points\[1\]\.metadata has the key '.udc00', expected"):
+        await client.upsert(with_metadata({"\udc00": 1}))
+
+
+async def test_what_the_client_refuses_is_an_error_of_the_service_too(client: Any) -> None:
+    with pytest.raises(ValueError, match="ids is None") as raised:
+        await client.get(None)
+    error = raised.value
+    assert isinstance(error, InvalidArgumentError)
+    assert (error.code, error.retryable, error.is_refusal) == ("INVALID_ARGUMENT", False, True)
+    assert str(error) == "INVALID_ARGUMENT: ids is None, expected a list of ids"
 
 
 async def test_an_empty_place_to_begin_after_is_a_value_error(client: Any) -> None:
@@ -106,17 +156,19 @@ async def test_flags_and_orders_of_another_kind_are_value_errors(client: Any) ->
     for write in (client.upsert([POINT], if_absent="no"), client.bulk([POINT], if_absent="no")):
         with pytest.raises(ValueError, match="if_absent is 'no', expected True or False"):
             await write
-    expected = r"order is 'newest', expected one of Order\.OLDEST, Order\.NEWEST"
+    expected = (
+        r"order is 'last', expected one of Order\.OLDEST, Order\.NEWEST, or of oldest, newest"
+    )
     with pytest.raises(ValueError, match=expected):
-        await client.scroll_page(1, order="newest")
+        await client.scroll_page(1, order="last")
     with pytest.raises(ValueError, match=expected):
-        async for _ in client.scroll(order="newest"):
+        async for _ in client.scroll(order="last"):
             pass
     assert await client.count() == 0
 
 
 @pytest.mark.parametrize(
-    "similarity", [None, "Cosine", "4", 1.9, 4.0, True, 0, 5, ContentType.TEXT, []]
+    "similarity", [None, "cosine", "Text", "4", 1.9, 4.0, True, 0, 5, ContentType.TEXT, []]
 )
 async def test_what_is_no_similarity_is_a_value_error(client: Any, similarity: Any) -> None:
     expected = r"similarity is .*, expected one of Similarity\.EUCLIDEAN, .*, Similarity\.COSINE"
@@ -155,8 +207,17 @@ async def test_a_query_that_cannot_be_sent_is_a_value_error(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"address": "http://127.0.0.1:1"}, "address is 'http://127.0.0.1:1', expected host:port"),
+        ({"address": "http://127.0.0.1:1"}, "address is 'http://.*: this client speaks gRPC alone"),
+        ({"address": "localhost"}, "address is 'localhost', expected host:port such as 127"),
+        ({"address": "grpc://localhost"}, "address is 'grpc://localhost', expected host:port"),
+        ({"address": "localhost:70000"}, "address is 'localhost:70000', expected host:port"),
+        ({"address": "::1:50051"}, "address is '::1:50051', expected host:port"),
+        ({"address": "dns:///localhost:1"}, "address is 'dns:///localhost:1', expected host:port"),
         ({"address": ""}, "address is '', expected host:port"),
+        ({"address": []}, "address is empty, expected host:port of one node or more"),
+        ({"address": ["grpc://a:1", "b:1"]}, "address is .*, expected addresses of one scheme"),
+        ({"address": "grpc://a:1", "tls": Tls()}, "tls is given for 'grpc://a:1', expected grpcs"),
+        ({"key": ""}, "key is empty, expected an API key of the service"),
         ({"address": None}, "address is None, expected host:port"),
         ({"key": "a\nb"}, r"key has the character U\+000A at index 1, expected printable ASCII"),
         ({"key": "é"}, r"key has the character U\+00E9 at index 0, expected printable ASCII"),

@@ -10,7 +10,7 @@ from ._aio.load import Load
 from ._aio.scroll import scroll
 from ._core import operations
 from ._core.bulk import DEFAULT_BATCH_BYTES, DEFAULT_PATIENCE, DEFAULT_WINDOW, LoadSettings
-from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT, Settings, Tls, addresses_of
+from ._core.settings import DEFAULT_RETRIES, DEFAULT_TIMEOUT, Tls, settings_of
 from .models import (
     BulkProgress,
     Deleted,
@@ -19,13 +19,14 @@ from .models import (
     Info,
     NewPoint,
     Order,
+    OrderLike,
     Page,
     Part,
     Point,
     PointId,
     PointUpdate,
     Query,
-    Similarity,
+    SimilarityLike,
     Updated,
     Upserted,
     VectorLike,
@@ -56,16 +57,18 @@ class AsyncClient:
     ) -> None:
         """
         Args:
-            address: Host and port of the gRPC interface, such as 127.0.0.1:50051; or those of
-                several nodes of a cluster. Calls go to one of them, and to the next where nobody
-                answers there, or the node is frozen (noticed within 5 seconds) or not ready.
+            address: Host and port of the gRPC interface, such as 127.0.0.1:50051 or
+                grpc://127.0.0.1:50051, with grpcs:// by TLS; or those of several nodes of a
+                cluster. Calls go to one of them, and to the next where nobody answers there, or the
+                node is frozen (noticed within 5 seconds) or not ready.
             key: An API key; methods that write need one with the role readwrite.
-            tls: What TLS needs; None for a connection without it.
+            tls: What TLS needs; None for a connection without it, or by grpcs:// for one that
+                trusts whom gRPC trusts.
             timeout: Seconds that a call may take, its repeats included, unless it says otherwise.
                 More than 10^9 (31 years), such as math.inf, count as 10^9.
             retries: How often a call is repeated at most; 0 for never.
         """
-        self._settings = Settings(addresses_of(address), key, tls, timeout, retries)
+        self._settings = settings_of(address, key, tls, timeout, retries)
         self._connection = Connection(self._settings)
 
     async def close(self) -> None:
@@ -115,7 +118,7 @@ class AsyncClient:
         self,
         vector: VectorLike | None = None,
         *,
-        similarity: Similarity,
+        similarity: SimilarityLike,
         like: PointId | None = None,
         limit: int = 10,
         ef: int | None = None,
@@ -136,7 +139,7 @@ class AsyncClient:
             exact: Whether all points are compared.
             max_distance: Points that are farther away are left out; in the unit of the similarity.
             filter: Points that do not pass are left out.
-            include: None for the distance alone; an empty list for ids alone.
+            include: None for distance, content and metadata; an empty list for ids alone.
             timeout: Seconds for the call; None for those of the client.
         """
         query = Query(
@@ -166,7 +169,7 @@ class AsyncClient:
         self,
         *,
         after: str | None = None,
-        order: Order = Order.OLDEST,
+        order: OrderLike = Order.OLDEST,
         filter: Filter | None = None,
         include: Iterable[Part] | None = None,
         timeout: float | None = None,
@@ -191,7 +194,7 @@ class AsyncClient:
         limit: int,
         *,
         after: str | None = None,
-        order: Order = Order.OLDEST,
+        order: OrderLike = Order.OLDEST,
         filter: Filter | None = None,
         include: Iterable[Part] | None = None,
         timeout: float | None = None,

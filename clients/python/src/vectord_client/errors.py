@@ -66,8 +66,9 @@ class VectordError(Exception):
         }
 
 
-class InvalidArgumentError(VectordError):
-    """INVALID_ARGUMENT: the request breaks a rule; the message names the field."""
+class InvalidArgumentError(VectordError, ValueError):
+    """INVALID_ARGUMENT: the request breaks a rule, of the service or of the client, which then has
+    sent nothing; the message names the field."""
 
 
 class UnauthenticatedError(VectordError):
@@ -178,6 +179,11 @@ def error_of(failure: grpc.RpcError, is_closed: bool) -> VectordError:
         failure.code().name, failure.details() or "", failure.trailing_metadata() or ()
     )
     return client_closed() if is_closed and isinstance(error, ConnectionLostError) else error
+
+
+def invalid(message: str) -> InvalidArgumentError:
+    """The error of what the client itself refuses to send."""
+    return InvalidArgumentError("INVALID_ARGUMENT", message, is_refusal=True)
 
 
 def client_closed() -> CancelledError:

@@ -2,6 +2,8 @@
 
 from uuid import UUID, uuid5
 
+from .errors import invalid
+
 # Every client of vectord has this namespace: the same text has the same id in all of them.
 _NAMESPACE = UUID("1f798449-f176-40ab-9cbe-569099033734")
 
@@ -19,8 +21,8 @@ def id_for(text: str) -> str:
         A UUID of version 5, in lower case.
 
     Raises:
-        ValueError: It is no text.
+        InvalidArgumentError: It is no text.
     """
     if not isinstance(text, str):
-        raise ValueError(f"text is {text!r}, expected a text")
+        raise invalid(f"text is {text!r}, expected a text")
     return str(uuid5(_NAMESPACE, text))

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._core.arrays import floats_of
+from .errors import invalid
 
 Vector: TypeAlias = npt.NDArray[np.float32]
 """A vector as it is answered: shape (dimension,), float32, read-only."""
@@ -59,6 +60,10 @@ class Similarity(IntEnum):
     """1 - cos."""
 
 
+SimilarityLike: TypeAlias = Similarity | Literal["Euclidean", "Manhattan", "Hamming", "Cosine"]
+"""A similarity, or its name as over HTTP."""
+
+
 class ContentType(IntEnum):
     """What the content of a point is. Its number may be given for a member, too."""
 
@@ -66,6 +71,10 @@ class ContentType(IntEnum):
     """A text."""
     IMAGE = 2
     """An image, as a reference or as data."""
+
+
+ContentTypeLike: TypeAlias = ContentType | Literal["Text", "Image"]
+"""A content type, or its name as over HTTP."""
 
 
 class Order(IntEnum):
@@ -77,6 +86,10 @@ class Order(IntEnum):
     replaced meanwhile."""
     NEWEST = 2
     """The newest first. Points that are written meanwhile may be left out."""
+
+
+OrderLike: TypeAlias = Order | Literal["oldest", "newest"]
+"""An order, or its name as over HTTP."""
 
 
 class GraphState(IntEnum):
@@ -121,7 +134,7 @@ class NewPoint:
     """A point with this id is replaced whole. Without one the client makes a UUID of version 4."""
     content: str = ""
     """Any Unicode text."""
-    content_type: ContentType = ContentType.TEXT
+    content_type: ContentTypeLike = ContentType.TEXT
     """What the content is."""
     metadata: Metadata | None = None
     """What filters choose points by."""
@@ -135,7 +148,7 @@ class PointUpdate:
     """That of the point, which stays."""
     content: str | Keep = KEEP
     """Text; the empty one clears it. None is refused."""
-    content_type: ContentType | Keep = KEEP
+    content_type: ContentTypeLike | Keep = KEEP
     """What the content is from now on."""
     metadata: Metadata | Keep | None = KEEP
     """Replaces all metadata of the point; None clears them."""
@@ -145,7 +158,7 @@ class PointUpdate:
 class Query:
     """A query for the nearest points of a vector, or of a point that is stored."""
 
-    similarity: Similarity
+    similarity: SimilarityLike
     """How the distance is measured."""
     vector: VectorLike | None = None
     """Shape (dimension,). Either this or `like` is given."""
@@ -163,7 +176,7 @@ class Query:
     filter: Filter | None = None
     """Points that do not pass are left out."""
     include: Iterable[Part] | None = None
-    """None for the distance alone; an empty list for ids alone."""
+    """None for distance, content and metadata; an empty list for ids alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -348,16 +361,15 @@ def points_of(
         metadata: One for each row.
 
     Raises:
-        ValueError: The array has another number of axes or other values, or a list another length.
+        InvalidArgumentError: The array has another number of axes or other values, or a list
+            another length.
     """
     rows = floats_of(vectors, "vectors")
     if rows.ndim != 2:
-        raise ValueError(f"vectors has the shape {rows.shape}, expected (points, dimension)")
+        raise invalid(f"vectors has the shape {rows.shape}, expected (points, dimension)")
     for name, given in (("ids", ids), ("contents", contents), ("metadata", metadata)):
         if given is not None and len(given) != len(rows):
-            raise ValueError(
-                f"{name} has {len(given)} items, expected {len(rows)}, one for each row"
-            )
+            raise invalid(f"{name} has {len(given)} items, expected {len(rows)}, one for each row")
     return (
         NewPoint(
             vector=row,

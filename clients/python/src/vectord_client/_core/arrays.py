@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import invalid
+
 # As a vector has them on the wire: little-endian, 4 bytes each.
 FLOATS = np.dtype("<f4")
 
@@ -17,12 +19,13 @@ def floats_of(given: npt.ArrayLike, name: str) -> npt.NDArray[np.float32]:
     is one.
 
     Raises:
-        ValueError: It is no array, or its values are no real numbers; `name` is what it is called.
+        InvalidArgumentError: It is no array, or its values are no real numbers; `name` is what it
+            is called.
     """
     try:
         values = np.asarray(given)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} is no array of numbers: {error}") from error
+        raise invalid(f"{name} is no array of numbers: {error}") from error
     if values.dtype.kind not in _REAL_KINDS:
-        raise ValueError(f"{name} has the dtype {values.dtype}, expected real numbers or booleans")
+        raise invalid(f"{name} has the dtype {values.dtype}, expected real numbers or booleans")
     return values.astype(FLOATS, copy=False)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from ..errors import invalid
 from ..models import BulkProgress, Limits, NewPoint, Upserted
 from .operations import encode_new_point, flag_of, items_of
 
@@ -144,11 +145,11 @@ class LoadSettings:
     def __post_init__(self) -> None:
         flag_of(self.if_absent, "if_absent")
         if self.batch_bytes < 1:
-            raise ValueError(f"batch_bytes is {self.batch_bytes}, expected at least 1")
+            raise invalid(f"batch_bytes is {self.batch_bytes}, expected at least 1")
         if self.window < 1:
-            raise ValueError(f"window is {self.window}, expected at least 1")
+            raise invalid(f"window is {self.window}, expected at least 1")
         if not self.patience >= 0:
-            raise ValueError(f"patience is {self.patience}, expected 0 seconds or more")
+            raise invalid(f"patience is {self.patience}, expected 0 seconds or more")
 
     def batcher(self, limits: Limits) -> Batcher:
         """One for batches that the service takes."""

@@ -1,5 +1,5 @@
-"""Filters as the messages that mean the same. What cannot be sent is a ValueError that names its
-place; the service says what breaks a rule besides."""
+"""Filters as the messages that mean the same. What cannot be sent is an InvalidArgumentError that
+names its place; the service says what breaks a rule besides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from .._generated import points_pb2 as wire
+from ..errors import InvalidArgumentError, invalid
 from ..models import Filter
+from .values import instead_of, is_unicode
 
 # Operators, and the fields of a Condition that stand for them.
 _OF_A_VALUE = {"$eq": "eq", "$ne": "ne", "$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
@@ -30,7 +32,7 @@ def filter_of(given: Filter, name: str) -> wire.Filter:
     """The message that a filter is.
 
     Raises:
-        ValueError: It cannot be sent; `name` is what it is called.
+        InvalidArgumentError: It cannot be sent; `name` is what it is called.
     """
     return _filter(given, name, 0)
 
@@ -39,7 +41,7 @@ def _filter(given: object, name: str, depth: int) -> wire.Filter:
     if not isinstance(given, Mapping):
         raise _wrong(name, given, "a filter, which is a mapping")
     if depth > _MAX_DEPTH:
-        raise ValueError(
+        raise invalid(
             f"{name} is a filter, expected at most {_MAX_DEPTH} of $and, $or and $not within "
             "each other"
         )
@@ -72,7 +74,7 @@ def _parts(key: str, value: object, name: str, depth: int) -> Iterator[wire.Filt
 def _filters(given: object, name: str, depth: int) -> wire.FilterList:
     items = _list(given, name)
     if not items:
-        raise ValueError(f"{name} is empty, expected a list of at least one filter")
+        raise invalid(f"{name} is empty, expected a list of at least one filter")
     filters = [_filter(item, f"{name}[{index}]", depth) for index, item in enumerate(items)]
     return wire.FilterList(filters=filters)
 
@@ -83,7 +85,7 @@ def _tests(given: object, name: str) -> Iterator[dict[str, Any]]:
         yield {"eq": _value(given, name)}
         return
     if not given:
-        raise ValueError(f"{name} is empty, expected a value or operators")
+        raise invalid(f"{name} is empty, expected a value or operators")
     for operator, operand, place in _members(given, name):
         if operator in _OF_A_VALUE:
             yield {_OF_A_VALUE[operator]: _value(operand, place)}
@@ -101,8 +103,8 @@ def _tests(given: object, name: str) -> Iterator[dict[str, Any]]:
 
 def _value(given: object, name: str) -> wire.FilterValue:
     if isinstance(given, str):
-        if not _is_text(given):
-            raise ValueError(f"{name} has a half of a surrogate pair, expected Unicode")
+        if not is_unicode(given):
+            raise invalid(f"{name} has a half of a surrogate pair, expected Unicode")
         return wire.FilterValue(text=given)
     if isinstance(given, bool | np.bool_):
         return wire.FilterValue(boolean=bool(given))
@@ -115,11 +117,11 @@ def _number(given: int | float | np.integer | np.floating, name: str) -> float:
     try:
         number = float(given)
     except OverflowError as error:
-        raise ValueError(f"{name} is beyond the range of a float, expected {_VALUE}") from error
+        raise invalid(f"{name} is beyond the range of a float, expected {_VALUE}") from error
     if not math.isfinite(number):
         raise _wrong(name, number, _VALUE)
     if isinstance(given, int | np.integer) and int(number) != int(given):
-        raise ValueError(f"{name} is {given}, which no float has exactly, expected {_VALUE}")
+        raise invalid(f"{name} is {given}, which no float has exactly, expected {_VALUE}")
     return number
 
 
@@ -132,24 +134,16 @@ def _list(given: object, name: str) -> Sequence[object]:
 def _members(given: Mapping[Any, object], name: str) -> Iterator[tuple[str, object, str]]:
     """The members of a mapping, each with what messages call it."""
     for key, value in given.items():
-        if not isinstance(key, str) or not _is_text(key):
-            raise ValueError(f"{name} has the key {key!r}, expected a text")
+        if not isinstance(key, str) or not is_unicode(key):
+            raise invalid(f"{name} has the key {key!r}, expected a text")
         yield key, value, f"{name}.{key}"
 
 
-def _is_text(given: str) -> bool:
-    """Whether it is Unicode: a lone half of a surrogate pair is not."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _wrong(name: str, found: object, expected: str) -> ValueError:
+def _wrong(name: str, found: object, expected: str) -> InvalidArgumentError:
     """The error for what is found in the place of something else, on a line of bounded length."""
     if isinstance(found, str):
         found = found if len(found) <= 64 else f"{found[:64]}..."
     elif found is not None and not isinstance(found, bool | float):
-        return ValueError(f"{name} is of the type {type(found).__name__}, expected {expected}")
-    return ValueError(f"{name} is {found!r}, expected {expected}")
+        kind = type(found).__name__
+        return invalid(f"{name} is of the type {kind}, expected {expected}{instead_of(found)}")
+    return invalid(f"{name} is {found!r}, expected {expected}")

@@ -9,6 +9,7 @@ would be filled and read value by value (see bench/vectors.py).
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, IntEnum
@@ -18,9 +19,11 @@ from uuid import UUID, uuid4
 import numpy as np
 
 from .._generated import points_pb2 as wire
+from ..errors import InvalidArgumentError, invalid
 from ..models import (
     KEEP,
     ContentType,
+    ContentTypeLike,
     Deleted,
     Filter,
     FilterIndex,
@@ -33,6 +36,7 @@ from ..models import (
     Metadata,
     NewPoint,
     Order,
+    OrderLike,
     Page,
     Part,
     Point,
@@ -40,6 +44,7 @@ from ..models import (
     PointUpdate,
     Query,
     Similarity,
+    SimilarityLike,
     Updated,
     Upserted,
     Vector,
@@ -48,6 +53,7 @@ from ..models import (
 from .arrays import FLOATS, floats_of
 from .filters import filter_of
 from .retries import Repeat
+from .values import instead_of, is_unicode
 
 Answer = TypeVar("Answer")
 Filled = TypeVar("Filled")
@@ -56,6 +62,9 @@ Item = TypeVar("Item")
 UPSERT = "Upsert"
 
 _PARTS = get_args(Part)
+
+# What a search answers besides ids unless it is told otherwise.
+_OF_A_SEARCH: tuple[Part, ...] = ("distance", "content", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +129,7 @@ def _read_found(answer: bytes) -> list[list[Point]]:
 def scroll_page(
     limit: int,
     after: str | None,
-    order: Order,
+    order: OrderLike,
     filter: Filter | None,
     include: Iterable[Part] | None,
 ) -> Call[Page]:
@@ -167,11 +176,11 @@ class Scroll:
 def _after(given: str | None) -> str:
     """Where a page begins: to the service an empty text would be the start."""
     if given == "":
-        raise ValueError("after is empty, expected the `next` of a page")
+        raise invalid("after is empty, expected the `next` of a page")
     return "" if given is None else given
 
 
-def scroll(order: Order, filter: Filter | None, include: Iterable[Part] | None) -> Scroll:
+def scroll(order: OrderLike, filter: Filter | None, include: Iterable[Part] | None) -> Scroll:
     return Scroll(_number(Order, order, "order"), _filter(filter), _include(include))
 
 
@@ -195,8 +204,11 @@ def delete_matching(filter: Filter) -> Call[Deleted]:
 
 
 def delete_all(confirm: int) -> Call[Deleted]:
-    if confirm is None:
-        raise ValueError("confirm is None, expected the number of points that there are")
+    if confirm is None or isinstance(confirm, bool):
+        raise invalid(
+            f"confirm is {confirm}, expected the number of points that there are: "
+            "client.delete_all(client.count())"
+        )
     request = _fill(wire.DeleteRequest, {"all": True, "confirm": confirm})
     return Call("Delete", request.SerializeToString(), _read_deleted, Repeat.REFUSED)
 
@@ -273,7 +285,7 @@ def _fill(make: Callable[..., Filled], fields: Mapping[str, Any], where: str = "
             try:
                 make(**{name: value})
             except (TypeError, ValueError) as error:
-                raise ValueError(f"{where}{name} cannot be sent: {error}") from error
+                raise invalid(f"{where}{name} cannot be sent: {error}") from error
         raise
 
 
@@ -291,17 +303,17 @@ def _new_point(point: NewPoint, name: str) -> dict[str, Any]:
 
 def _add_query(request: wire.SearchRequest, query: Query, where: str) -> None:
     if (query.vector is None) == (query.like is None):
-        raise ValueError(f"{where}vector and {where}like: expected one of them")
+        raise invalid(f"{where}vector and {where}like: expected one of them")
     fields = {
         "vector": b"" if query.vector is None else _floats(query.vector, f"{where}vector"),
         "like": "" if query.like is None else _id(query.like, f"{where}like"),
-        "similarity": _number(Similarity, query.similarity, f"{where}similarity"),
+        "similarity": similarity_of(query.similarity, f"{where}similarity"),
         "limit": query.limit,
         "ef": query.ef or 0,
         "exact": flag_of(query.exact, f"{where}exact"),
         "max_distance": query.max_distance,
         "filter": _filter(query.filter, where),
-        "include": _include(query.include, where),
+        "include": _include(_OF_A_SEARCH if query.include is None else query.include, where),
     }
     _fill(request.queries.add, fields, where)
 
@@ -325,33 +337,59 @@ def _floats(vector: VectorLike, name: str) -> bytes:
     """The little-endian floats of a vector."""
     values = floats_of(vector, name)
     if values.ndim != 1:
-        raise ValueError(f"{name} has the shape {values.shape}, expected (dimension,)")
+        raise invalid(f"{name} has the shape {values.shape}, expected (dimension,)")
     return values.tobytes()
 
 
 def flag_of(given: bool, name: str) -> bool:
     """A flag that is given."""
     if not isinstance(given, bool | np.bool_):
-        raise ValueError(f"{name} is {given!r}, expected True or False")
+        raise invalid(f"{name} is {given!r}, expected True or False")
     return bool(given)
 
 
-def _number(kind: type[IntEnum], given: int, name: str) -> int:
-    """The number of a member of an enumeration, which is given itself or by its number."""
+def _names(like: object) -> tuple[str, ...]:
+    """The names in a type such as SimilarityLike, in the order of the members they stand for."""
+    _, names = get_args(like)
+    return get_args(names)
+
+
+# The names of the members of each enumeration over HTTP.
+_NAMES: dict[type[IntEnum], dict[str, IntEnum]] = {
+    kind: dict(zip(_names(like), kind, strict=True))
+    for kind, like in (
+        (Similarity, SimilarityLike),
+        (ContentType, ContentTypeLike),
+        (Order, OrderLike),
+    )
+}
+
+
+def _number(kind: type[IntEnum], given: int | str, name: str) -> int:
+    """The number of a member of an enumeration, which is given itself, by its name over HTTP or by
+    its number."""
+    names = _NAMES[kind]
+    if isinstance(given, str) and given in names:
+        return int(names[given])
     is_number = isinstance(given, int | np.integer) and not isinstance(given, bool | Enum)
     if isinstance(given, kind) or (is_number and int(given) in list(kind)):
         return int(given)
     members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
-    raise ValueError(f"{name} is {given!r}, expected one of {members}")
+    raise invalid(f"{name} is {given!r}, expected one of {members}, or of {', '.join(names)}")
 
 
-def _content_type(given: ContentType, where: str) -> int:
+def similarity_of(given: SimilarityLike, name: str) -> Similarity:
+    """The similarity that is given in one way or another."""
+    return Similarity(_number(Similarity, given, name))
+
+
+def _content_type(given: ContentTypeLike, where: str) -> int:
     return _number(ContentType, given, f"{where}.content_type")
 
 
 def _text(given: str, name: str) -> str:
     if not isinstance(given, str):
-        raise ValueError(f"{name} is {given!r}, expected a text")
+        raise invalid(f"{name} is {given!r}, expected a text")
     return given
 
 
@@ -359,15 +397,15 @@ def items_of(given: Iterable[Item], name: str, what: str = "") -> Iterable[Item]
     """What is given as a list; `what` its items are called, unless as the list is."""
     what = what or name
     if isinstance(given, str):
-        raise ValueError(f'{name} is the text "{given}", expected a list of {what}')
+        raise invalid(f'{name} is the text "{given}", expected a list of {what}')
     if not isinstance(given, Iterable):
-        raise ValueError(f"{name} is {_kind_of(given)}, expected a list of {what}")
+        raise invalid(f"{name} is {_kind_of(given)}, expected a list of {what}")
     return given
 
 
 def _check_type(given: object, kind: type, name: str) -> None:
     if not isinstance(given, kind):
-        raise ValueError(f"{name} is {_kind_of(given)}, expected a {kind.__name__}")
+        raise invalid(f"{name} is {_kind_of(given)}, expected a {kind.__name__}")
 
 
 def _kind_of(given: object) -> str:
@@ -381,10 +419,10 @@ def _ids(ids: Iterable[PointId]) -> list[str]:
 
 def _id(given: PointId, name: str) -> str:
     if not isinstance(given, str | UUID):
-        raise ValueError(f"{name} is {given!r}, expected a UUID")
+        raise invalid(f"{name} is {given!r}, expected a UUID")
     # To the service an empty text is no id, for which it would make one.
     if given == "":
-        raise ValueError(f"{name} is empty, expected a UUID")
+        raise invalid(f"{name} is empty, expected a UUID")
     return str(given)
 
 
@@ -394,7 +432,7 @@ def _include(parts: Iterable[Part] | None, where: str = "") -> wire.Include | No
     asked = list(items_of(parts, f"{where}include", "parts"))
     for index, part in enumerate(asked):
         if part not in _PARTS:
-            raise ValueError(
+            raise invalid(
                 f"{where}include[{index}] is {part!r}, expected one of {', '.join(_PARTS)}"
             )
     return wire.Include(**dict.fromkeys(asked, True))
@@ -408,20 +446,28 @@ def _metadata(metadata: Metadata | None, where: str) -> str:
     if metadata is None:
         return ""
     if not isinstance(metadata, Mapping):
-        raise ValueError(f"{where}.metadata is {metadata!r}, expected a mapping")
+        raise invalid(f"{where}.metadata is {_kind_of(metadata)}, expected a mapping")
     for key in metadata:
         if not isinstance(key, str):
-            raise ValueError(f"{where}.metadata has the key {key!r}, expected a text")
+            raise invalid(f"{where}.metadata has the key {key!r}, expected a text")
     try:
-        return json.dumps(
-            dict(metadata),
-            ensure_ascii=False,
-            allow_nan=False,
-            separators=(",", ":"),
-            default=_without_numpy,
-        )
+        text = _json_of(dict(metadata))
+        # A half of a surrogate pair is no Unicode.
+        text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"{where}.metadata cannot be written as JSON: {error}") from error
+        raise _wrong_metadata(metadata, f"{where}.metadata", error) from error
+    return text
+
+
+def _json_of(value: object) -> str:
+    """A value as JSON; raises what `json.dumps` does."""
+    return json.dumps(
+        value,
+        ensure_ascii=False,
+        allow_nan=False,
+        separators=(",", ":"),
+        default=_without_numpy,
+    )
 
 
 def _without_numpy(value: object) -> object:
@@ -429,3 +475,29 @@ def _without_numpy(value: object) -> object:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"{value!r} is a {type(value).__name__}")
+
+
+def _wrong_metadata(metadata: Metadata, name: str, error: Exception) -> InvalidArgumentError:
+    """The error for metadata that cannot be written as JSON in UTF-8; it names the key."""
+    for key, value in metadata.items():
+        if not is_unicode(key):
+            return invalid(f"{name} has the key {key!r}, expected Unicode")
+        try:
+            _json_of(value).encode()
+        except UnicodeEncodeError:
+            return invalid(f"{name}.{key} has a half of a surrogate pair, expected Unicode")
+        except (TypeError, ValueError, RecursionError):
+            return _wrong_value(value, f"{name}.{key}", error)
+    return invalid(f"{name} cannot be written as JSON: {error}")
+
+
+def _wrong_value(value: object, name: str, error: Exception) -> InvalidArgumentError:
+    """The error for a value of metadata that cannot be written as JSON, or for the first of its
+    items that cannot."""
+    for item in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(item, float) and not math.isfinite(item):
+            return invalid(f"{name} is {item}, expected a finite number; None stands for no value")
+        instead = instead_of(item)
+        if instead:
+            return invalid(f"{name} is of the type {type(item).__name__}{instead}")
+    return invalid(f"{name} cannot be written as JSON: {error}")

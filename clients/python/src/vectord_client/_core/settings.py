@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import cast
 
 import grpc
+
+from ..errors import invalid
 
 SERVICE = "/vectord.v1.PointsService/"
 
@@ -68,7 +71,7 @@ class Tls:
 
     def __post_init__(self) -> None:
         if (self.client_certificate is None) != (self.client_key is None):
-            raise ValueError("client_certificate and client_key are given together or not at all")
+            raise invalid("client_certificate and client_key are given together or not at all")
 
     @staticmethod
     def from_files(
@@ -105,7 +108,7 @@ class Settings:
     def __post_init__(self) -> None:
         _check_key(self.key)
         if self.retries < 0:
-            raise ValueError(f"retries is {self.retries}, expected 0 or more")
+            raise invalid(f"retries is {self.retries}, expected 0 or more")
         self.timeout_of(self.timeout)
 
     @property
@@ -122,30 +125,64 @@ class Settings:
         """The seconds that a call may take, as many as gRPC can count."""
         timeout = self.timeout if given is None else given
         if not isinstance(timeout, Real) or not timeout > 0:
-            raise ValueError(f"timeout is {timeout!r}, expected more than 0 seconds")
+            raise invalid(f"timeout is {timeout!r}, expected more than 0 seconds")
         return float(min(timeout, _GREATEST_TIMEOUT))
 
 
-def addresses_of(given: str | Sequence[str]) -> tuple[str, ...]:
-    """The addresses of one node or of several."""
-    several = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-    addresses = tuple(given) if several else (cast(str, given),)
-    if not addresses:
-        raise ValueError("address is empty, expected host:port of one node or more")
-    for address in addresses:
-        if not isinstance(address, str) or not address.strip() or "://" in address:
-            raise ValueError(f"address is {address!r}, expected host:port without a scheme")
-    return addresses
+def settings_of(
+    address: str | Sequence[str], key: str, tls: Tls | None, timeout: float, retries: int
+) -> Settings:
+    """The settings that a client is given.
+
+    Raises:
+        InvalidArgumentError: One of them cannot be used; the message names it.
+    """
+    several = isinstance(address, Sequence) and not isinstance(address, str | bytes)
+    given = tuple(address) if several else (cast(str, address),)
+    if not given:
+        raise invalid("address is empty, expected host:port of one node or more")
+    found = [_address_of(one) for one in given]
+    schemes = {scheme for scheme, _ in found}
+    if len(schemes) > 1:
+        raise invalid(f"address is {address!r}, expected addresses of one scheme")
+    if schemes == {"grpc"} and tls is not None:
+        raise invalid(f"tls is given for {address!r}, expected grpcs:// or host:port")
+    if schemes == {"grpcs"} and tls is None:
+        tls = Tls()
+    return Settings(tuple(target for _, target in found), key, tls, timeout, retries)
+
+
+# A name, an address of IPv4, or one of IPv6 in brackets, with a port.
+_TARGET = re.compile(r"(?:[^\s:/@\[\]]+|\[[0-9A-Fa-f:.%]+\]):(\d{1,5})")
+
+
+def _address_of(given: str) -> tuple[str, str]:
+    """The scheme of an address, empty for none, and its host:port."""
+    expected = "expected host:port such as 127.0.0.1:50051, or grpc:// or grpcs:// before it"
+    if not isinstance(given, str):
+        raise invalid(f"address is {given!r}, {expected}")
+    scheme, _, target = given.rpartition("://")
+    if scheme in ("http", "https"):
+        raise invalid(
+            f"address is {given!r}, {expected}: this client speaks gRPC alone, which has a port of "
+            "its own"
+        )
+    port = _TARGET.fullmatch(target.removesuffix("/") if scheme else target)
+    if scheme not in ("", "grpc", "grpcs") or port is None or not 0 < int(port[1]) < 65_536:
+        raise invalid(f"address is {given!r}, {expected}")
+    return scheme, port[0]
 
 
 def _check_key(key: str) -> None:
     """Refuses what gRPC does not carry in metadata. The message does not show the key."""
     if not isinstance(key, str):
-        raise ValueError(f"key is of the type {type(key).__name__}, expected a text")
+        raise invalid(f"key is of the type {type(key).__name__}, expected a text")
+    if not key:
+        raise invalid("key is empty, expected an API key of the service")
     for at, character in enumerate(key):
         if not " " <= character <= "~":
             found = f"U+{ord(character):04X} at index {at}"
-            raise ValueError(f"key has the character {found}, expected printable ASCII")
+            raise invalid(f"key has the character {found}, expected printable ASCII")
 
 
 def _read(path: str | Path | None) -> bytes | None:

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from langchain_core.documents import Document
 
+from ..errors import invalid
 from ..ids import id_for
 from ..models import MetadataValue, NewPoint, Point, VectorLike
 
@@ -36,9 +37,10 @@ GREATEST_WHOLE = 2**53
 
 
 def point_id_of(document_id: str) -> str:
-    """The id of the point that keeps a document. Raises a ValueError for what is no text."""
+    """The id of the point that keeps a document. Raises an InvalidArgumentError for what is no
+    text."""
     if not isinstance(document_id, str):
-        raise ValueError(f"the id of a document is {document_id!r}, expected a text")
+        raise invalid(f"the id of a document is {document_id!r}, expected a text")
     is_usable = _UUID.fullmatch(document_id) is not None and document_id != _NIL
     return document_id.lower() if is_usable else id_for(document_id)
 
@@ -55,7 +57,7 @@ def to_point(
         vector: Shape (dimension,).
 
     Raises:
-        ValueError: The metadata holds what JSON does not have.
+        InvalidArgumentError: The metadata holds what JSON does not have.
     """
     point_id = point_id_of(document_id)
     kept: dict[str, MetadataValue] = {}
@@ -125,7 +127,7 @@ def _json_of(rest: dict[str, Any]) -> str:
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"metadata.{key} cannot be kept as JSON: {error}") from error
+            raise invalid(f"metadata.{key} cannot be kept as JSON: {error}") from error
         _check_keys(value, f"metadata.{key}")
     return json.dumps(rest, separators=(",", ":"))
 
@@ -145,7 +147,7 @@ def _check_keys(value: object, name: str) -> None:
 
 def _check_key(key: object, name: str) -> None:
     if not isinstance(key, str):
-        raise ValueError(f"{name} has the key {key!r}, expected a text")
+        raise invalid(f"{name} has the key {key!r}, expected a text")
 
 
 def _object_of(text: object) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._core.filters import filter_of
+from ..errors import invalid
 from ..models import Filter
 from .documents import GREATEST_WHOLE, ID_KEY, REST_KEY, point_id_of
 
@@ -22,7 +23,8 @@ def filter_on_points(given: Filter) -> Filter:
     """The filter that points have to pass for their documents to pass this one.
 
     Raises:
-        ValueError: It is no filter, or asks for what no filter finds; the message names the place.
+        InvalidArgumentError: It is no filter, or asks for what no filter finds; the message names
+            the place.
     """
     # Refuses what is no filter, so that below there is nothing else.
     filter_of(given, "filter")
@@ -39,7 +41,7 @@ def _member(key: str, value: Any, name: str) -> Any:  # noqa: ANN401 -- whatever
     if key in ("$and", "$or"):
         return [_filter(item, f"{name}[{index}]") for index, item in enumerate(value)]
     if key in (ID_KEY, REST_KEY):
-        raise ValueError(f"{name} is a name that the store keeps to itself, expected $id or others")
+        raise invalid(f"{name} is a name that the store keeps to itself, expected $id or others")
     if isinstance(value, Mapping):
         return {operator: _operand(key, it, f"{name}.{operator}") for operator, it in value.items()}
     return _operand(key, value, name)
@@ -51,7 +53,7 @@ def _operand(key: str, given: Any, name: str) -> Any:  # noqa: ANN401 -- whateve
     if key == "$id" and isinstance(given, str):
         return point_id_of(given)
     if isinstance(given, int | np.integer) and abs(int(given)) > GREATEST_WHOLE:
-        raise ValueError(
+        raise invalid(
             f"{name} is an int beyond 2^53, which is kept as text that no filter finds, "
             "expected a float or an int within it"
         )

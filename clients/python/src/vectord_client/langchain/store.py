@@ -13,10 +13,11 @@ from langchain_core.runnables import run_in_executor
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from .._core.operations import items_of
+from .._core.operations import items_of, similarity_of
 from ..async_client import AsyncClient
 from ..client import Client
-from ..models import NewPoint, Part, Point, Similarity
+from ..errors import invalid
+from ..models import NewPoint, Part, Point, Similarity, SimilarityLike
 from .documents import point_id_of, to_document, to_point
 from .filters import filter_on_points
 
@@ -50,7 +51,7 @@ class VectordVectorStore(VectorStore):
         client: Client,
         *,
         async_client: AsyncClient | None = None,
-        similarity: Similarity = Similarity.COSINE,
+        similarity: SimilarityLike = Similarity.COSINE,
     ) -> None:
         """
         Args:
@@ -64,7 +65,7 @@ class VectordVectorStore(VectorStore):
         self._embedding = embedding
         self._client = client
         self._async_client = async_client
-        self._similarity = similarity
+        self._similarity = similarity_of(similarity, "similarity")
 
     @property
     def embeddings(self) -> Embeddings:
@@ -125,8 +126,8 @@ class VectordVectorStore(VectorStore):
             The ids of all texts, in their order.
 
         Raises:
-            ValueError: A list has another length than the texts, or metadata holds what JSON does
-                not have.
+            InvalidArgumentError: A list has another length than the texts, or metadata holds what
+                JSON does not have.
             VectordError: The service refuses or cannot be reached. Some texts may be stored.
         """
         _refuse_unknown(kwargs, ())
@@ -162,8 +163,7 @@ class VectordVectorStore(VectorStore):
 
     def delete(self, ids: list[str] | None = _ALL, **kwargs: Any) -> bool:
         """Deletes documents; one that is not there is no error. Without `ids`, deletes all points
-        of the service; None in their place, which a program may have got by mistake, is a
-        ValueError."""
+        of the service; None in their place, which a program may have got by mistake, is refused."""
         _refuse_unknown(kwargs, ())
         if ids is _ALL:
             self._client.delete_all(self._client.count())
@@ -300,7 +300,7 @@ class VectordVectorStore(VectorStore):
 
 def _batches(texts: list[str], size: int | None) -> Iterator[list[str]]:
     if size is not None and size < 1:
-        raise ValueError(f"batch_size is {size}, expected at least 1")
+        raise invalid(f"batch_size is {size}, expected at least 1")
     step = size or max(1, len(texts))
     for start in range(0, len(texts), step):
         yield texts[start : start + step]
@@ -315,14 +315,12 @@ def _points(
     """The ids of all texts, and their points."""
     for name, given in (("metadatas", metadatas), ("ids", ids)):
         if given is not None and len(given) != len(texts):
-            raise ValueError(
-                f"{name} has {len(given)} items, expected {len(texts)}, as many as texts"
-            )
+            raise invalid(f"{name} has {len(given)} items, expected {len(texts)}, as many as texts")
     document_ids = [str(uuid4()) if it is None else it for it in ids or [None] * len(texts)]
     all_metadata = metadatas or [{}] * len(texts)
     for at, metadata in enumerate(all_metadata):
         if not isinstance(metadata, Mapping):
-            raise ValueError(f"metadatas[{at}] is {metadata!r}, expected a mapping")
+            raise invalid(f"metadatas[{at}] is {metadata!r}, expected a mapping")
     rows = zip(document_ids, texts, all_metadata, vectors, strict=True)
     return document_ids, [to_point(*row) for row in rows]
 
