@@ -265,6 +265,16 @@ async def test_what_breaks_a_rule_is_refused_by_the_service(
     assert await client.count() == 0
 
 
+async def test_a_search_alone_is_not_named_as_the_first_of_a_list(client: Any) -> None:
+    query = Query(vector=[1], similarity=EUCLIDEAN)
+    with pytest.raises(InvalidArgumentError) as alone:
+        await client.search([1], similarity=EUCLIDEAN)
+    assert alone.value.message.startswith("vector has 1 dimensions")
+    with pytest.raises(InvalidArgumentError) as listed:
+        await client.search_all([query])
+    assert listed.value.message.startswith("queries[0]: vector has 1 dimensions")
+
+
 async def test_a_token_of_another_store_is_refused_by_a_scroll(client: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="after"):
         async for _ in client.scroll(after="x"):
@@ -299,8 +309,17 @@ async def test_what_is_too_large_is_told_from_an_overload(
     with pytest.raises(TooLargeError) as raised:
         await client.upsert([NewPoint([1, 2, 3, 4])] * 11)
     assert raised.value.code == "TOO_LARGE"
+    assert raised.value.message.endswith(
+        "(MAX_BATCH); bulk stores any number of points, in batches"
+    )
     with pytest.raises(TooLargeError):
         await client.upsert([NewPoint([1, 2, 3, 4], content="x" * 10_000)])
+    # So many are refused before any of them is read.
+    with pytest.raises(
+        TooLargeError, match="points has 10000 items, at most 10 are allowed"
+    ) as many:
+        await client.upsert([None] * 10_000)
+    assert many.value.is_refusal
     with pytest.raises(TooLargeError, match="points 0 to 0 of the load"):
         await client.bulk([NewPoint([1, 2, 3, 4], content="x" * 10_000)])
 

@@ -96,6 +96,8 @@ class AsyncClient:
             if_absent: Whether points whose ids exist stay as they are.
             timeout: Seconds for the call; None for those of the client.
         """
+        if operations.are_many(points):
+            operations.check_many(points, await self.info(timeout=timeout))
         return await self._connection.call(operations.upsert(points, if_absent), timeout)
 
     async def get(

@@ -95,6 +95,8 @@ class Client:
             if_absent: Whether points whose ids exist stay as they are.
             timeout: Seconds for the call; None for those of the client.
         """
+        if operations.are_many(points):
+            operations.check_many(points, self.info(timeout=timeout))
         return self._connection.call(operations.upsert(points, if_absent), timeout)
 
     def get(

@@ -50,7 +50,11 @@ class VectordError(Exception):
 
     def within(self, what: str) -> VectordError:
         """The same error, of a part of what was asked for, which the message then begins with."""
-        return type(self)(self.code, f"{what}: {self.message}", **self._rest())
+        return self.reworded(f"{what}: {self.message}")
+
+    def reworded(self, message: str) -> VectordError:
+        """The same error with another message."""
+        return type(self)(self.code, message, **self._rest())
 
     def __reduce__(self) -> tuple[object, ...]:
         # Copying and pickling would call the class with the text of the error alone.
@@ -172,12 +176,12 @@ _NEVER_CONNECTED = (
 _REASONS = {"REQUEST_TOO_LARGE": "TOO_LARGE", "OUTCOME_UNKNOWN": "TIMEOUT"}
 
 
-def error_of(failure: grpc.RpcError, is_closed: bool) -> VectordError:
+def error_of(failure: grpc.RpcError, is_closed: bool, proxy: str | None = None) -> VectordError:
     """The error that a failed call stands for. `is_closed` tells whether the client has been
-    closed: then that is why there is no connection."""
-    error = error_from(
-        failure.code().name, failure.details() or "", failure.trailing_metadata() or ()
-    )
+    closed: then that is why there is no connection. `proxy` is what messages call the proxy to the
+    service, if there is one."""
+    status, details = failure.code().name, failure.details() or ""
+    error = error_from(status, details, failure.trailing_metadata() or (), proxy)
     return client_closed() if is_closed and isinstance(error, ConnectionLostError) else error
 
 
@@ -192,7 +196,10 @@ def client_closed() -> CancelledError:
 
 
 def error_from(
-    status: str, message: str, trailers: Iterable[tuple[str, str | bytes]]
+    status: str,
+    message: str,
+    trailers: Iterable[tuple[str, str | bytes]],
+    proxy: str | None = None,
 ) -> VectordError:
     """The error that a status of gRPC stands for, with what the trailing metadata say about it."""
     found = {key: value for key, value in trailers}
@@ -205,6 +212,8 @@ def error_from(
     )
     if code == "CONNECTION_LOST":
         message = f"no answer came from the service: {message}"
+        if proxy is not None:
+            message += f" (through {proxy}; no_proxy names hosts that are reached without it)"
     elif code == "UNEXPECTED_ANSWER":
         message = f"the answer is {status} and none of vectord.v1: {message}"
     return _CLASSES.get(code, VectordError)(

@@ -32,7 +32,7 @@ class Connection:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._channels: list[grpc.aio.Channel] = []
-        self._nodes = Nodes(len(settings.addresses))
+        self._nodes = Nodes(settings.proxies)
         self._methods: dict[tuple[int, str], grpc.aio.UnaryUnaryMultiCallable] = {}
         self.is_closed = False
 
@@ -54,7 +54,7 @@ class Connection:
                 error = self.error_at(node, failure)
                 delay = attempts.delay_after(error)
                 if delay is None:
-                    raise error from failure
+                    raise call.explain(error) from failure
             await asyncio.sleep(delay)
 
     def error_at(self, node: int, failure: grpc.RpcError) -> VectordError:
@@ -91,11 +91,11 @@ class Connection:
         if self.is_closed:
             raise client_closed()
         if not self._channels:
-            tls, options = self.settings.tls, self.settings.channel_options
+            tls = self.settings.tls
             self._channels = [
                 grpc.aio.insecure_channel(address, options)
                 if tls is None
                 else grpc.aio.secure_channel(address, tls.credentials(), options)
-                for address in self.settings.addresses
+                for address, options in self.settings.channels
             ]
         return self._channels[node]

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from enum import Enum, IntEnum
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import Any, ClassVar, Generic, TypeVar, cast, get_args
 from uuid import UUID, uuid4
 
 import numpy as np
 
 from .._generated import points_pb2 as wire
-from ..errors import InvalidArgumentError, invalid
+from ..errors import InvalidArgumentError, TooLargeError, VectordError, invalid
 from ..models import (
     KEEP,
     ContentType,
@@ -75,6 +76,8 @@ class Call(Generic[Answer]):
     request: bytes
     read: Callable[[bytes], Answer]
     repeat: Repeat = Repeat.ALWAYS
+    explain: Callable[[VectordError], VectordError] = lambda error: error
+    """What callers are told of an error, in their words."""
 
 
 def upsert(points: Iterable[NewPoint], if_absent: bool) -> Call[Upserted]:
@@ -82,7 +85,43 @@ def upsert(points: Iterable[NewPoint], if_absent: bool) -> Call[Upserted]:
     for index, point in enumerate(items_of(points, "points")):
         name = f"points[{index}]"
         _fill(request.points.add, _new_point(point, name), f"{name}.")
-    return Call(UPSERT, request.SerializeToString(), read_upserted)
+    return Call(UPSERT, request.SerializeToString(), read_upserted, explain=_with_bulk)
+
+
+# From so many points on an upsert asks for the limits of the service first.
+_MANY = 10_000
+
+_OR_BULK = "; bulk stores any number of points, in batches"
+
+
+def are_many(points: object) -> bool:
+    """Whether points are so many that no request may hold them."""
+    return isinstance(points, Sized) and len(points) >= _MANY
+
+
+def check_many(points: Iterable[NewPoint], info: Info) -> None:
+    """Refuses points that no request can hold, before the time and the memory of encoding them."""
+    count = len(cast(Sized, points))
+    limits, size = info.limits, count * info.dimension * FLOATS.itemsize
+    message = ""
+    if count > limits.max_batch:
+        message = f"points has {count} items, at most {limits.max_batch} are allowed (MAX_BATCH)"
+    elif size > limits.max_request_bytes:
+        most = f"a request has at most {limits.max_request_bytes} (MAX_REQUEST_BYTES)"
+        message = f"the vectors of points have {size} bytes, {most}"
+    if message:
+        raise TooLargeError("TOO_LARGE", message + _OR_BULK, is_refusal=True)
+
+
+def _with_bulk(error: VectordError) -> VectordError:
+    if not isinstance(error, TooLargeError):
+        return error
+    return error.reworded(error.message + _OR_BULK)
+
+
+def _of_one_query(error: VectordError) -> VectordError:
+    """A search is a request with a list of one query, which its caller does not know."""
+    return error.reworded(re.sub(r"^queries\[0\](?:\.|: )", "", error.message))
 
 
 def read_upserted(answer: bytes) -> Upserted:
@@ -110,7 +149,11 @@ def get(ids: Iterable[PointId], include: Iterable[Part] | None) -> Call[Got]:
 def search(query: Query) -> Call[list[Point]]:
     request = wire.SearchRequest()
     _add_query(request, query, "")
-    return Call("Search", request.SerializeToString(), lambda answer: _read_found(answer)[0])
+
+    def read(answer: bytes) -> list[Point]:
+        return _read_found(answer)[0]
+
+    return Call("Search", request.SerializeToString(), read, explain=_of_one_query)
 
 
 def search_all(queries: Iterable[Query]) -> Call[list[list[Point]]]:

@@ -12,6 +12,7 @@ from typing import cast
 import grpc
 
 from ..errors import invalid
+from .proxy import proxy_to
 
 SERVICE = "/vectord.v1.PointsService/"
 
@@ -112,9 +113,18 @@ class Settings:
         self.timeout_of(self.timeout)
 
     @property
-    def channel_options(self) -> list[tuple[str, int]]:
-        """What the channel to each node is made with."""
-        return _ONE_NODE if len(self.addresses) == 1 else _SEVERAL_NODES
+    def proxies(self) -> list[str | None]:
+        """The proxy to each node, see `proxy_to`."""
+        return [proxy_to(address) for address in self.addresses]
+
+    @property
+    def channels(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """The address of each node, and the options of the channel to it."""
+        options = _ONE_NODE if len(self.addresses) == 1 else _SEVERAL_NODES
+        return [
+            (address, [*options, ("grpc.enable_http_proxy", int(proxy is not None))])
+            for address, proxy in zip(self.addresses, self.proxies, strict=True)
+        ]
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:

@@ -38,14 +38,14 @@ class Connection:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        tls, options = settings.tls, settings.channel_options
+        tls = settings.tls
         self._channels: list[grpc.Channel] = [
             grpc.insecure_channel(address, options)
             if tls is None
             else grpc.secure_channel(address, tls.credentials(), options)
-            for address in settings.addresses
+            for address, options in settings.channels
         ]
-        self._nodes = Nodes(len(self._channels))
+        self._nodes = Nodes(settings.proxies)
         self._methods: dict[tuple[int, str], grpc.UnaryUnaryMultiCallable] = {}
         self.is_closed = False
 
@@ -67,7 +67,7 @@ class Connection:
                 error = self.error_at(node, failure)
                 delay = attempts.delay_after(error)
                 if delay is None:
-                    raise error from failure
+                    raise call.explain(error) from failure
             time.sleep(delay)
 
     def error_at(self, node: int, failure: grpc.RpcError) -> VectordError:
