@@ -31,13 +31,41 @@ let platformPackages: string[];
 
 /** A program that is only compiled. */
 const CONSUMER = `
-import { connect, VectordError, type Client, type Point } from 'vectord';
+import { connect, VectordError, type Client, type Filter, type Point } from 'vectord';
 const client: Client = connect('http://127.0.0.1:3000', { key: 'x', deadlineMs: 1 });
 export const found: readonly Point[] = await client.search(
   { vector: Float32Array.of(1), similarity: 'Cosine', limit: 1, include: ['distance'] },
 );
 export const vector: Float32Array | undefined = found[0]?.vector;
 for await (const { id } of client.scroll({ order: 'newest' })) id.toLowerCase();
+
+interface Own { readonly year: number; readonly tags?: readonly string[] }
+declare const own: Own;
+const point = { vector: [1] };
+await client.upsert([{ ...point, metadata: own }]);
+await client.upsert([{ ...point, metadata: { year: 1 } }, point, { ...point, metadata: { tag: 'x' } }]);
+await client.update([{ id: '', metadata: own }, { id: '' }]);
+await client.bulk([{ ...point, metadata: own }]);
+// @ts-expect-error -- no date
+await client.upsert([{ ...point, metadata: { at: new Date() } }]);
+// @ts-expect-error -- no member has this name
+await client.upsert([{ ...point, metdata: { year: 1 } }]);
+
+const filter: Filter = { year: { $gte: 3, $lt: 5 }, $not: { $or: [{ tag: 'x' }, { 'größe': { $in: [1] } }] } };
+await client.count({ filter: { $and: [filter, { $not: filter }], $id: { $ne: '' }, $content_type: 'Text' } });
+// @ts-expect-error -- no operator has this name
+await client.count({ filter: { year: { $gtt: 3 } } });
+// @ts-expect-error -- an operator begins with a dollar
+await client.count({ filter: { year: { gte: 3 } } });
+// @ts-expect-error -- no operator has this name
+await client.deleteMatching({ $not: { year: { $gtt: 3 } } });
+
+const near = { similarity: 'Cosine', limit: 1 } as const;
+await client.searchAll([{ ...near, vector: [1] }, { ...near, like: '' }]);
+// @ts-expect-error -- a vector and a point
+await client.search({ ...near, vector: [1], like: '' });
+// @ts-expect-error -- neither
+await client.search({ ...near });
 // @ts-expect-error -- no similarity has this name
 await client.search({ like: '', similarity: 'cosine', limit: 1 }).catch((error: unknown) => {
   if (error instanceof VectordError && error.code === 'NOT_FOUND') return;
@@ -56,6 +84,8 @@ const ids: string[] = await store.addDocuments([new Document({ pageContent: '' }
 export const found: Document[] = await store.asRetriever({ k: ids.length }).invoke('');
 // @ts-expect-error -- no similarity has this name
 await VectordVectorStore.fromDocuments([], embeddings, { client, similarity: 'cosine' });
+// @ts-expect-error -- no option has this name
+export const other = new VectordVectorStore(embeddings, { client, collectionName: 'a' });
 `;
 
 const EMBEDDED_CONSUMER = `
@@ -195,7 +225,7 @@ describe('an import of the package', () => {
       const { connect } = await import('vectord');
       try { connect('grpc://127.0.0.1'); } catch ({ message }) { console.log(message); }`;
     const args = ['--conditions=browser', '--input-type=module', '--eval', script];
-    expect(run('node', args)).toContain('the half of the client for browsers');
+    expect(run('node', args)).toContain('the half of the client that speaks HTTP alone');
   });
 
   test('has a store for LangChain.js, if its core is there', () => {
@@ -218,6 +248,7 @@ describe('an import of the package', () => {
 
   test.each([
     ['Node.js', ['--module', 'nodenext', '--skipLibCheck']],
+    ['Node.js of before', ['--module', 'node16', '--skipLibCheck']],
     ['a bundler', [...BUNDLER, '--skipLibCheck']],
     ['a bundler for browsers', [...BUNDLER, ...BROWSER]],
   ])('has types for %s', (_, options) => {
@@ -240,6 +271,17 @@ describe('without a binary that loads', () => {
     writeFileSync(addon, 'no library');
     onTestFinished(() => rmSync(addon));
     await expectThreeLines([], 'its binary cannot be loaded: ');
+  });
+
+  test('open of vectord/embedded says what to do, too', () => {
+    const script = `
+      import { open } from 'vectord/embedded';
+      await open().catch(({ code, message }) => console.log(code, message));`;
+    const said = run('node', ['--input-type=module', '--eval', script]);
+    expect(said).toContain(
+      `INVALID_ARGUMENT the package ${platformPackages[0]} with its binary is missing`,
+    );
+    expect(said).toContain('npm install --include=optional');
   });
 
   test('the help is there', async () => {

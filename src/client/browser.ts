@@ -7,7 +7,8 @@ import type { Client } from './interface.js';
 export type ConnectOptions = HttpConnectOptions;
 
 /**
- * A client of the service at `address`, over HTTP: what browsers speak. The service lets pages in that
+ * A client of the service at `address`, over HTTP: what browsers speak, and all that a program has of
+ * `vectord/http`. The service lets pages in that
  * CORS_ORIGINS names. Of several addresses, those of the nodes of a cluster, it uses one, and goes on to
  * the next where nobody answers there, or the node is frozen or not ready. Throws an
  * InvalidArgumentError if an address or an option cannot be used.
@@ -17,7 +18,7 @@ export function connect(address: string | readonly string[], options: ConnectOpt
   checkOptions(options);
   if (addresses[0].protocol === 'http') return connectHttp(addresses, options);
   throw new InvalidArgumentError(
-    `address is ${String(address)}, expected http:// or https://: this is the half of the client for browsers`,
+    `address is ${String(address)}, expected http:// or https://: this is the half of the client that speaks HTTP alone`,
   );
 }
 
@@ -66,6 +67,7 @@ export type {
   FilterOperators,
   FilterValue,
   Metadata,
+  MetadataOf,
   MetadataValue,
   NewPoint,
   Order,
@@ -74,6 +76,9 @@ export type {
   Point,
   PointUpdate,
   Query,
+  QueryByPoint,
+  QueryByVector,
+  QueryOptions,
   SearchPart,
   Similarity,
   Updated,

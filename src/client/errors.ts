@@ -188,3 +188,18 @@ const CLASSES: ReadonlyMap<string, ErrorClass> = new Map(
 export function errorOf(code: string, message: string, details?: ErrorDetails): VectordError {
   return new (CLASSES.get(code) ?? UnexpectedAnswerError)(message, details);
 }
+
+/** The same failure with another message; the same itself where that is as before. */
+export function reworded(failure: VectordError, reword: (message: string) => string): VectordError {
+  const message = reword(failure.message);
+  return message === failure.message ? failure : errorOf(failure.code, message, failure);
+}
+
+/** What a program is told that has given no key. */
+export const NO_KEY = 'no key: connect(address, { key })';
+
+/** The failure of a call that was made with this key: the service cannot say where to give one. */
+export function ofKey<Failure>(failure: Failure, key: string | undefined): Failure | VectordError {
+  if (key !== undefined || !(failure instanceof UnauthenticatedError)) return failure;
+  return reworded(failure, () => NO_KEY);
+}

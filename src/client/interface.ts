@@ -4,6 +4,7 @@ import type {
   Filter,
   Got,
   Info,
+  MetadataOf,
   NewPoint,
   Order,
   Page,
@@ -107,6 +108,11 @@ export interface Client {
    * a limit of the service, and with STORAGE_FULL.
    */
   upsert(points: readonly NewPoint[], options?: UpsertOptions): Promise<Upserted>;
+  /** The same of points whose metadata are of a type of one's own, such as an interface. */
+  upsert<Own extends MetadataOf<Own>>(
+    points: readonly NewPoint<Own>[],
+    options?: UpsertOptions,
+  ): Promise<Upserted>;
 
   /** Reads points by their ids; that one is not there is no failure. */
   get(ids: readonly string[], options?: GetOptions): Promise<Got>;
@@ -151,6 +157,11 @@ export interface Client {
    * readwrite key.
    */
   update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated>;
+  /** The same of points whose metadata are of a type of one's own, such as an interface. */
+  update<Own extends MetadataOf<Own>>(
+    updates: readonly PointUpdate<Own>[],
+    options?: CallOptions,
+  ): Promise<Updated>;
 
   /** What the service is, holds and bounds. */
   info(options?: CallOptions): Promise<Info>;
@@ -164,6 +175,11 @@ export interface Client {
    */
   bulk(
     points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+    options?: BulkOptions,
+  ): Promise<BulkProgress>;
+  /** The same of points whose metadata are of a type of one's own, such as an interface. */
+  bulk<Own extends MetadataOf<Own>>(
+    points: Iterable<NewPoint<Own>> | AsyncIterable<NewPoint<Own>>,
     options?: BulkOptions,
   ): Promise<BulkProgress>;
 

@@ -7,9 +7,11 @@ import type { Metadata } from './model.js';
  * store null, keeps the sign of -0, and writes numbers beyond 2^53 as the service takes them. What
  * may not be in metadata besides is left to the service.
  */
-export function metadataText(field: string, metadata: Metadata): string {
+export function metadataText(field: string, metadata: object): string {
   if (!isPlain(metadata)) throw wrong(field, metadata, 'a plain object, or null');
-  const members = Object.entries(metadata).filter(([, value]) => value !== undefined);
+  const members: [string, unknown][] = Object.entries(metadata).filter(
+    ([, value]) => value !== undefined,
+  );
   const texts = members.map(([key, value]) => {
     const path = `${field}.${key}`;
     const isList = Array.isArray(value);

@@ -14,6 +14,9 @@ export type MetadataValue =
  */
 export type Metadata = Readonly<Record<string, MetadataValue | undefined>>;
 
+/** What the members of a type have to be for it to be metadata: an interface of one's own may be. */
+export type MetadataOf<Type> = { readonly [Key in keyof Type]: MetadataValue | undefined };
+
 /** The parts of a point that an answer may hold besides its id. */
 export type Part = 'vector' | 'content' | 'contentType' | 'metadata';
 
@@ -21,7 +24,7 @@ export type Part = 'vector' | 'content' | 'contentType' | 'metadata';
 export type SearchPart = Part | 'distance';
 
 /** A point that is to be stored. */
-export interface NewPoint {
+export interface NewPoint<Own extends MetadataOf<Own> = Metadata> {
   /** A UUID in the form 8-4-4-4-12, not nil; the client draws one if there is none. */
   readonly id?: string | undefined;
   /** As many finite values of single precision as the service has dimensions. */
@@ -31,7 +34,7 @@ export interface NewPoint {
   /** Text unless told otherwise. */
   readonly contentType?: ContentType | undefined;
   /** What filters choose points by; none unless told otherwise. */
-  readonly metadata?: Metadata | null | undefined;
+  readonly metadata?: Own | null | undefined;
 }
 
 /** A point as it is answered: its id, and the parts that were asked for. */
@@ -51,7 +54,7 @@ export interface Point {
 }
 
 /** A new payload: a part that is given replaces the old one whole, one that is absent stays. */
-export interface PointUpdate {
+export interface PointUpdate<Own extends MetadataOf<Own> = Metadata> {
   /** A UUID. */
   readonly id: string;
   /** The new content; an empty text clears it. */
@@ -59,15 +62,30 @@ export interface PointUpdate {
   /** What the content is from now on. */
   readonly contentType?: ContentType | undefined;
   /** null clears it. */
-  readonly metadata?: Metadata | null | undefined;
+  readonly metadata?: Own | null | undefined;
 }
 
 /** A question for the nearest points of a vector, or of a point that is stored. */
-export interface Query {
-  /** As many finite values of single precision as the service has dimensions; either it or `like`. */
-  readonly vector?: Float32Array | readonly number[] | undefined;
+export type Query = QueryOptions & (QueryByVector | QueryByPoint);
+
+/** The vector of a query. */
+export interface QueryByVector {
+  /** As many finite values of single precision as the service has dimensions. */
+  readonly vector: Float32Array | readonly number[];
+  /** Not beside a vector. */
+  readonly like?: undefined;
+}
+
+/** A point in place of the vector of a query. */
+export interface QueryByPoint {
   /** The id of a point whose vector is taken; the point itself is left out. */
-  readonly like?: string | undefined;
+  readonly like: string;
+  /** Not beside a point. */
+  readonly vector?: undefined;
+}
+
+/** What a query says besides where it begins. */
+export interface QueryOptions {
   /** How closeness is measured. */
   readonly similarity: Similarity;
   /** The greatest number of points, at least 1. */
@@ -80,7 +98,7 @@ export interface Query {
   readonly maxDistance?: number | undefined;
   /** Leaves out points that do not pass. */
   readonly filter?: Filter | undefined;
-  /** The distance unless told otherwise; `[]` for ids alone. */
+  /** Distance, content and metadata unless told otherwise; `[]` for ids alone. */
   readonly include?: readonly SearchPart[] | undefined;
 }
 
@@ -123,7 +141,19 @@ export type Filter = {
   readonly $not?: Filter;
 } & {
   readonly [field: string]: FilterValue | FilterOperators | Filter | readonly Filter[];
+} & {
+  // Not a filter, which a misspelled operator would be.
+  readonly [field: `${NameStart}${string}`]: FilterValue | FilterOperators;
 };
+
+// prettier-ignore
+/** How the names of most fields begin; TypeScript cannot say: with anything but `$`. */
+type NameStart =
+  | 'a' | 'b' | 'c' | 'd' | 'e' | 'f' | 'g' | 'h' | 'i' | 'j' | 'k' | 'l' | 'm'
+  | 'n' | 'o' | 'p' | 'q' | 'r' | 's' | 't' | 'u' | 'v' | 'w' | 'x' | 'y' | 'z'
+  | 'A' | 'B' | 'C' | 'D' | 'E' | 'F' | 'G' | 'H' | 'I' | 'J' | 'K' | 'L' | 'M'
+  | 'N' | 'O' | 'P' | 'Q' | 'R' | 'S' | 'T' | 'U' | 'V' | 'W' | 'X' | 'Y' | 'Z'
+  | '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9' | '_';
 
 /** The order in which points were written; a replaced or updated one counts as written then. */
 export type Order = 'oldest' | 'newest';

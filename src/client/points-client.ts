@@ -1,6 +1,7 @@
 import { load } from './bulk/load.js';
 import { CALL_OPTIONS, Calls, ifNotBegun } from './calls.js';
 import { array, boolean, members, whole } from './checks.js';
+import { reworded, TooLargeError, VectordError } from './errors.js';
 import type {
   BulkOptions,
   CallOptions,
@@ -61,6 +62,22 @@ const PAGE_OPTIONS: readonly string[] = [
   ...SCROLL_OPTIONS,
 ] satisfies readonly (keyof ScrollPageOptions)[];
 
+/** From so many points on an upsert asks for the limits of the service first. */
+const MANY = 10_000;
+
+const OR_BULK = '; bulk stores any number of points, in batches';
+
+function advisingBulk(failure: unknown): never {
+  if (!(failure instanceof TooLargeError)) throw failure;
+  throw reworded(failure, (message) => `${message}${OR_BULK}`);
+}
+
+/** Over gRPC a search is a request with a list of one query, which its caller does not know. */
+function withoutPlace(failure: unknown): never {
+  if (!(failure instanceof VectordError)) throw failure;
+  throw reworded(failure, (message) => message.replace(/^queries\[0\](?:\.|: )/, ''));
+}
+
 /** The operations over whatever transport: checks, ids, deadlines and repeats are the same. */
 export class PointsClient implements Client {
   readonly #transport: Transport;
@@ -71,14 +88,31 @@ export class PointsClient implements Client {
     this.#calls = new Calls(options);
   }
 
-  async upsert(points: readonly NewPoint[], given: UpsertOptions = {}): Promise<Upserted> {
+  async upsert(points: readonly NewPoint<object>[], given: UpsertOptions = {}): Promise<Upserted> {
     const { ifAbsent = false, ...options } = members('options', given, UPSERT_OPTIONS);
     boolean('ifAbsent', ifAbsent);
+    await this.#checkLength(array('points', points), options);
     // Array.from, unlike map, does not pass over what was never assigned.
-    const encoded = Array.from(array('points', points), (point, at) =>
+    const encoded = Array.from(points, (point, at) =>
       this.#transport.encode(fullPoint(point, `points[${at}]`)),
     );
-    return await this.#calls.make(this.#transport.upsert(encoded, ifAbsent), options);
+    const attempt = this.#transport.upsert(encoded, ifAbsent);
+    return await this.#calls.make(attempt, options).catch(advisingBulk);
+  }
+
+  /** Refuses points that no request can hold, before the time and the memory of encoding them. */
+  async #checkLength({ length }: readonly unknown[], options: CallOptions): Promise<void> {
+    if (length < MANY) return;
+    const { limits, dimension } = await this.info(options);
+    const bytes = length * dimension * Float32Array.BYTES_PER_ELEMENT;
+    if (length > limits.maxBatch) {
+      const most = `at most ${limits.maxBatch} are allowed (MAX_BATCH)`;
+      throw new TooLargeError(`points has ${length} items, ${most}${OR_BULK}`);
+    }
+    if (bytes > limits.maxRequestBytes) {
+      const most = `a request has at most ${limits.maxRequestBytes} (MAX_REQUEST_BYTES)`;
+      throw new TooLargeError(`the vectors of points have ${bytes} bytes, ${most}${OR_BULK}`);
+    }
   }
 
   async get(list: readonly string[], given: GetOptions = {}): Promise<Got> {
@@ -88,7 +122,8 @@ export class PointsClient implements Client {
   }
 
   async search(query: Query, options?: CallOptions): Promise<readonly Point[]> {
-    return await this.#calls.make(this.#transport.search(fullQuery(query)), options);
+    const attempt = this.#transport.search(fullQuery(query));
+    return await this.#calls.make(attempt, options).catch(withoutPlace);
   }
 
   async searchAll(
@@ -146,7 +181,7 @@ export class PointsClient implements Client {
     return await this.#calls.make(attempt, options, ifNotBegun);
   }
 
-  async update(updates: readonly PointUpdate[], options?: CallOptions): Promise<Updated> {
+  async update(updates: readonly PointUpdate<object>[], options?: CallOptions): Promise<Updated> {
     const full = Array.from(array('points', updates), (update, at) =>
       fullUpdate(update, `points[${at}]`),
     );
@@ -158,7 +193,7 @@ export class PointsClient implements Client {
   }
 
   async bulk(
-    points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+    points: Iterable<NewPoint<object>> | AsyncIterable<NewPoint<object>>,
     options: BulkOptions = {},
   ): Promise<BulkProgress> {
     return await load(this.#transport, this.#calls, points, options);

@@ -42,7 +42,7 @@ const QUERY_MEMBERS: readonly string[] = [
 
 /** What is answered besides ids unless a call says what. */
 const PAYLOAD: readonly Part[] = ['content', 'contentType', 'metadata'];
-const DISTANCE: readonly SearchPart[] = ['distance'];
+const OF_A_SEARCH: readonly SearchPart[] = ['distance', 'content', 'metadata'];
 
 /*
  * What a caller gives, with everything in its place that it may leave out. Checked is what JavaScript
@@ -50,7 +50,7 @@ const DISTANCE: readonly SearchPart[] = ['distance'];
  */
 
 /** A point, with an id drawn for it if it has none: a repeated call stores it once. */
-export function fullPoint(point: NewPoint, where: string): FullPoint {
+export function fullPoint(point: NewPoint<object>, where: string): FullPoint {
   const { vector, metadata, ...rest } = members(where, point, POINT_MEMBERS);
   const { id = v4(), content = '', contentType = 'Text' } = rest;
   return {
@@ -62,7 +62,7 @@ export function fullPoint(point: NewPoint, where: string): FullPoint {
   };
 }
 
-export function fullUpdate(update: PointUpdate, where: string): FullUpdate {
+export function fullUpdate(update: PointUpdate<object>, where: string): FullUpdate {
   const { id, content, contentType, metadata } = members(where, update, UPDATE_MEMBERS);
   return {
     id: text(`${where}.id`, id),
@@ -79,7 +79,7 @@ export function fullUpdate(update: PointUpdate, where: string): FullUpdate {
 export function fullQuery(query: Query, where = ''): FullQuery {
   const name = where === '' ? 'query' : where.slice(0, -1);
   const { vector, like, similarity, limit, ...rest } = members(name, query, QUERY_MEMBERS);
-  const { ef = 0, exact = false, maxDistance, filter, include = DISTANCE } = rest;
+  const { ef = 0, exact = false, maxDistance, filter, include = OF_A_SEARCH } = rest;
   if ((vector === undefined) === (like === undefined)) {
     const found = vector === undefined ? 'neither' : 'both';
     throw new InvalidArgumentError(`${where}vector and like: found ${found}, expected one of them`);
@@ -157,7 +157,7 @@ function floats(field: string, vector: Float32Array | readonly number[]): Float3
   return copy;
 }
 
-function jsonOf(field: string, metadata: PointUpdate['metadata']): string | undefined {
+function jsonOf(field: string, metadata: object | null | undefined): string | undefined {
   if (metadata === undefined || metadata === null) return undefined;
   return metadataText(field, metadata);
 }

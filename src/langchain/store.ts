@@ -39,6 +39,16 @@ export interface DeleteOptions {
   readonly deleteAll?: boolean;
 }
 
+const STORE_OPTIONS: readonly string[] = [
+  'client',
+  'similarity',
+  'ef',
+  'exact',
+  'maxDistance',
+] satisfies readonly (keyof StoreOptions)[];
+
+const ADD_OPTIONS: readonly string[] = ['ids'] satisfies readonly (keyof AddOptions)[];
+
 const DELETE_OPTIONS: readonly string[] = [
   'ids',
   'deleteAll',
@@ -65,11 +75,13 @@ export class VectordVectorStore extends VectorStore {
   readonly #client: Client;
   readonly #options: SearchOptions & Pick<Query, 'similarity'>;
 
-  /** `embeddings` makes vectors of texts, as many values each as the service has dimensions. */
-  constructor(
-    embeddings: EmbeddingsInterface,
-    { client, similarity = 'Cosine', ...rest }: StoreOptions,
-  ) {
+  /**
+   * `embeddings` makes vectors of texts, as many values each as the service has dimensions. Throws an
+   * InvalidArgumentError for an option that is not known, such as the name of a collection: there is
+   * one alone.
+   */
+  constructor(embeddings: EmbeddingsInterface, given: StoreOptions) {
+    const { client, similarity = 'Cosine', ...rest } = checkedOptions(given);
     const options = { ...rest, similarity };
     super(embeddings, options);
     this.#client = client;
@@ -120,8 +132,9 @@ export class VectordVectorStore extends VectorStore {
   override async addVectors(
     vectors: number[][],
     documents: DocumentInterface[],
-    { ids }: AddOptions = {},
+    options: AddOptions = {},
   ): Promise<string[]> {
+    const { ids } = checks.members('options', options, ADD_OPTIONS);
     checkLength('vectors', vectors, documents);
     if (ids !== undefined) checkLength('ids', ids, documents);
     const identified = documents.map((document, at) => ({
@@ -187,6 +200,13 @@ export class VectordVectorStore extends VectorStore {
     const filter = given === undefined ? undefined : filterOnPoints(given);
     return this.#client.search({ ...this.#options, vector, limit, filter, include });
   }
+}
+
+function checkedOptions(given: StoreOptions): StoreOptions {
+  const options = checks.members('options', given, STORE_OPTIONS);
+  const client: Partial<Client> | undefined = options.client;
+  if (typeof client?.searchAll === 'function') return options;
+  throw checks.wrong('options.client', client, 'a client: what connect or open has answered');
 }
 
 function pointIdsOf(ids: readonly string[] | undefined): string[] {

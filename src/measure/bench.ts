@@ -77,7 +77,9 @@ export class Bench {
   /** The first search of a similarity begins its graph, and until it is ready scans answer. */
   async #waitForGraph(): Promise<void> {
     const { similarity, signal, onStep } = this.options;
-    await this.#search(0, {});
+    const [target] = this.targets;
+    if (target === undefined) return;
+    await this.#search(target, {});
     for (;;) {
       // oxlint-disable-next-line no-await-in-loop -- one look after the other
       const { graphs } = await this.client.info({ signal });
@@ -127,9 +129,10 @@ export class Bench {
     let next = 0;
     await inParallel(concurrency, async () => {
       const askedAtMs = performance.now();
-      if (askedAtMs >= endsAtMs) return false;
       next += 1;
-      await this.#search(next % this.targets.length, { ef });
+      const target = this.targets[next % this.targets.length];
+      if (target === undefined || askedAtMs >= endsAtMs) return false;
+      await this.#search(target, { ef });
       latencies.add(performance.now() - askedAtMs);
       const share = Math.min(1, (performance.now() - startedAtMs) / (seconds * 1000));
       onStep({ name, unit: 'searches', done: latencies.count, share });
@@ -145,13 +148,13 @@ export class Bench {
     latencies: Latencies,
     heard: (at: number, found: readonly Point[]) => void,
   ): Promise<void> {
-    let next = 0;
+    const targets = this.targets.entries();
     await inParallel(this.options.concurrency, async () => {
-      const at = next;
-      if (at >= this.targets.length) return false;
-      next += 1;
+      const next = targets.next();
+      if (next.done === true) return false;
+      const [at, target] = next.value;
       const askedAtMs = performance.now();
-      const found = await this.#search(at, how);
+      const found = await this.#search(target, how);
       latencies.add(performance.now() - askedAtMs);
       heard(at, found);
       const done = latencies.count;
@@ -161,11 +164,12 @@ export class Bench {
   }
 
   async #search(
-    at: number,
+    target: Target,
     how: { readonly ef?: number; readonly exact?: boolean },
   ): Promise<readonly Point[]> {
     const { similarity, k: limit, filter, signal } = this.options;
-    const query = { ...this.targets[at], ...how, similarity, limit, filter };
+    const include = ['distance'] as const;
+    const query = { ...target, ...how, similarity, limit, filter, include };
     return await this.client.search(query, { signal });
   }
 }

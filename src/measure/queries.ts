@@ -1,12 +1,12 @@
 import type { Client } from '../client/interface.js';
-import type { Filter, Query } from '../client/model.js';
+import type { Filter, QueryByPoint, QueryByVector } from '../client/model.js';
 import type { Mapping } from '../transfer/mapping.js';
 import { storableVector } from '../transfer/point-of.js';
 import type { Row, Source } from '../transfer/row.js';
 import { RowFault, TransferError } from '../transfer/transfer-error.js';
 
 /** What is searched for. */
-export type Target = Pick<Query, 'vector' | 'like'>;
+export type Target = QueryByVector | QueryByPoint;
 
 /** Stored points that are looked at for a sample: more would take long to list. */
 const MOST_LISTED = 100_000;
@@ -50,5 +50,6 @@ export async function sampledTargets(
   }
   const step = Math.max(1, ids.length / count);
   const length = Math.min(count, ids.length);
-  return Array.from({ length }, (_, at) => ({ like: ids[Math.floor(at * step)] }));
+  const chosen = Array.from({ length }, (_, at) => ids[Math.floor(at * step)] ?? '');
+  return chosen.map((like) => ({ like }));
 }

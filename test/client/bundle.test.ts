@@ -91,6 +91,25 @@ test('a bundle for browsers has the half that speaks HTTP, and runs without Node
   expect(ended).toEqual({ code: 0, stdout: 'points 0\n', stderr: '' });
 });
 
+test('a bundle for Node.js that speaks HTTP alone does not carry the half of gRPC', async () => {
+  const contents = CONNECTED.replace("'vectord'", "'vectord/http'");
+  const stdin = { contents, resolveDir: folderWithVectord() };
+  const outfile = join(makeTemporaryFolder(), 'app.mjs');
+  const { metafile } = await build({
+    stdin,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile,
+    metafile: true,
+  });
+  const parts = Object.keys(metafile.inputs);
+  expect(parts.filter((part) => /grpc|protobuf|node_modules\/(?!uuid\/)/.test(part))).toEqual([]);
+  const env = { VECTORD_KEY: server.keys.readwrite };
+  const ended = await run(process.execPath, [outfile, server.http], { env });
+  expect(ended).toEqual({ code: 0, stdout: 'points 0\n', stderr: '' });
+});
+
 test('a program of CommonJS requires the package', async () => {
   const folder = folderWithVectord();
   const program = `

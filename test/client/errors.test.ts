@@ -63,6 +63,20 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     const failure = await failureOf(open(server, protocol, { key }).count());
     expect(failure).toBeInstanceOf(UnauthenticatedError);
     expect(failure.code).toBe('UNAUTHENTICATED');
+    const isTold = failure.message === 'no key: connect(address, { key })';
+    expect(isTold, failure.message).toBe(key === undefined);
+    expect(failure.requestId).toBeDefined();
+  });
+
+  test('a search alone is not named as the first of a list', async () => {
+    const client = open(server, protocol);
+    const short = { ...NEAREST, vector: [1] };
+    await expectFailure(client.search(short), 'INVALID_ARGUMENT', /^vector has 1 dimensions/);
+    await expectFailure(
+      client.searchAll([short]),
+      'INVALID_ARGUMENT',
+      /^queries\[0\]: vector has 1 dimensions/,
+    );
   });
 
   test('a key that no header holds is refused at once, and not shown', () => {
@@ -144,7 +158,23 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
   test('too many points, and too many bytes, are too large', async () => {
     const client = open(server, protocol);
     const points = Array.from({ length: 4 }, () => POINT);
-    await expectFailure(client.upsert(points), 'TOO_LARGE', /3/);
+    await expectFailure(
+      client.upsert(points),
+      'TOO_LARGE',
+      /^points has 4 items, at most 3 are allowed \(MAX_BATCH\); bulk stores any number of points/,
+    );
+    // So many are refused before any of them is read.
+    const unread = {
+      get vector(): never {
+        throw new Error('read');
+      },
+    };
+    const many = Array.from({ length: 10_000 }, () => unread);
+    await expectFailure(
+      client.upsert(many),
+      'TOO_LARGE',
+      /^points has 10000 items, at most 3 are allowed \(MAX_BATCH\); bulk stores any number/,
+    );
     const long = { ...POINT, content: 'x'.repeat(20_000) };
     expect(await failureOf(client.upsert([long]))).toBeInstanceOf(TooLargeError);
   });

@@ -258,8 +258,9 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
       expect(await client.search({ ...query, ef: 1_000 })).toEqual(exact);
     });
 
-    test.each<[SearchPart[], object]>([
+    test.each<[SearchPart[] | undefined, object]>([
       [[], {}],
+      [undefined, { distance: 0, content: 'x', metadata: null }],
       [['distance'], { distance: 0 }],
       [['vector'], { vector: VALUES }],
       [
@@ -281,7 +282,7 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
         { ...query, like: id(1), include: ['content', 'metadata'] },
       ]);
       expect(results).toEqual([
-        [{ id: id(3), distance: 0 }],
+        [{ id: id(3), distance: 0, content: '3', metadata: null }],
         [],
         [{ id: id(2), content: '2', metadata: null }],
       ]);

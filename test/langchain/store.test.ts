@@ -192,6 +192,19 @@ describe.each(PROTOCOLS)('over %s', (protocol) => {
     ]);
   });
 
+  test.each([
+    [
+      { collectionName: 'a' },
+      'options.collectionName is unknown, expected only client, similarity',
+    ],
+    [{ client: undefined }, 'options.client is undefined, expected a client: what connect or open'],
+    [{ client: 'http://127.0.0.1:3000' }, 'options.client is "http://127.0.0.1:3000", expected a'],
+  ])('a store cannot be made with %s', (options, message) => {
+    const made = (): unknown => make(options as Partial<StoreOptions>);
+    expect(made).toThrow(InvalidArgumentError);
+    expect(made).toThrow(message);
+  });
+
   test('results may be far from each other', async () => {
     const store = make();
     await add(store, { a: '1 0', b: '1 0.01', c: '1 0.5', d: '0.2 1' });

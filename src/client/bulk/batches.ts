@@ -8,7 +8,7 @@ import { Batch, type BatchLimits } from './batch.js';
  * not settled waits for it, so that of points with one id the last one is stored last.
  */
 export async function* batchesOf(
-  points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+  points: Iterable<NewPoint<object>> | AsyncIterable<NewPoint<object>>,
   limits: BatchLimits,
   transport: Pick<Transport, 'encode'>,
 ): AsyncGenerator<Batch, void, undefined> {

@@ -36,7 +36,7 @@ const FRAME_BYTES = 64;
 export async function load(
   transport: Transport,
   calls: Calls,
-  points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+  points: Iterable<NewPoint<object>> | AsyncIterable<NewPoint<object>>,
   options: BulkOptions,
 ): Promise<BulkProgress> {
   if (!isIterable(points)) throw wrong('points', points, 'what can be iterated over');
@@ -83,7 +83,7 @@ class Load {
   }
 
   async run(
-    points: Iterable<NewPoint> | AsyncIterable<NewPoint>,
+    points: Iterable<NewPoint<object>> | AsyncIterable<NewPoint<object>>,
     ended: AbortSignal,
   ): Promise<BulkProgress> {
     onAbort(ended, () => this.#failing.abort(ended.reason));

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { ChannelCredentials, createChannel, type Channel } from 'nice-grpc';
 import type { Certificates } from './credentials.js';
+import { hostOf } from './proxy.js';
 
 const OPTIONS = {
   // The service bounds its answers itself, by MAX_REQUEST_BYTES.
@@ -36,16 +37,27 @@ const WATCHED_OPTIONS = {
  */
 const NO_NAME = 'address.invalid';
 
-/** A channel to `host:port`, by TLS unless that is undefined. Connects with the first call. */
-export function openChannel(
-  target: string,
-  tls: Certificates | undefined,
-  isWatched: boolean,
-): Channel {
-  const options = isWatched ? WATCHED_OPTIONS : OPTIONS;
+/** How a channel is opened. */
+export interface ChannelSettings {
+  /** `host:port`. */
+  readonly target: string;
+  /** undefined: without TLS. */
+  readonly tls: Certificates | undefined;
+  /** Whether a call ends where the service is frozen meanwhile: another one may answer it. */
+  readonly isWatched: boolean;
+  /** Whether a proxy that the environment names stands between. */
+  readonly hasProxy: boolean;
+}
+
+/** Connects with the first call. */
+export function openChannel({ target, tls, isWatched, hasProxy }: ChannelSettings): Channel {
+  const options = {
+    ...(isWatched ? WATCHED_OPTIONS : OPTIONS),
+    'grpc.enable_http_proxy': hasProxy ? 1 : 0,
+  };
   if (tls === undefined) return createChannel(target, ChannelCredentials.createInsecure(), options);
   const { ca, cert, key } = tls;
-  const host = target.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  const host = hostOf(target);
   if (isIP(host) === 0) {
     return createChannel(target, ChannelCredentials.createSsl(ca, key, cert), options);
   }

@@ -1,30 +1,31 @@
 // All of the client that needs nice-grpc: `loadConnection` loads it, for addresses of gRPC alone.
 import { createClient, Metadata, type Client } from 'nice-grpc';
-import { openChannel } from './channel.js';
-import type { Certificates } from './credentials.js';
+import { ofKey } from '../errors.js';
+import { openChannel, type ChannelSettings } from './channel.js';
 import { pointsServiceDefinition } from './definition.js';
 import { failureOf } from './failure.js';
+import { proxyTo } from './proxy.js';
 
-export interface GrpcOptions {
-  /** `host:port`. */
-  readonly target: string;
+export interface GrpcOptions extends Omit<ChannelSettings, 'hasProxy'> {
   readonly key: string | undefined;
-  /** undefined: without TLS. */
-  readonly tls: Certificates | undefined;
-  /** Whether a call ends where the service is frozen meanwhile: another one may answer it. */
-  readonly isWatched: boolean;
 }
 
 export interface Connection {
   readonly client: Client<typeof pointsServiceDefinition>;
-  readonly failureOf: typeof failureOf;
+  /** The failure of a call with this trailing metadata, if any has come. */
+  failureOf(error: unknown, trailer: Metadata | undefined): unknown;
   close(): void;
 }
 
 /** Connects with the first call. */
-export function openConnection({ target, key, tls, isWatched }: GrpcOptions): Connection {
-  const channel = openChannel(target, tls, isWatched);
+export function openConnection({ key, ...settings }: GrpcOptions): Connection {
+  const proxy = proxyTo(settings.target);
+  const channel = openChannel({ ...settings, hasProxy: proxy !== undefined });
   const metadata = new Metadata(key === undefined ? {} : { authorization: key });
   const client = createClient(pointsServiceDefinition, channel, { '*': { metadata } });
-  return { client, failureOf, close: () => channel.close() };
+  return {
+    client,
+    failureOf: (error, trailer) => ofKey(failureOf(error, trailer, proxy), key),
+    close: () => channel.close(),
+  };
 }

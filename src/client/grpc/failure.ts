@@ -3,6 +3,7 @@ import { ErrorInfo, RetryInfo } from '../../gen/google/rpc/error_details.js';
 import { Status } from '../../gen/google/rpc/status.js';
 import { ConnectionLostError, errorOf, VectordError, type ErrorCode } from '../errors.js';
 import { plainReason } from '../plain-reason.js';
+import type { Proxy } from './proxy.js';
 
 /** The codes that a status tells by itself, whoever has answered it. */
 const CODES: ReadonlyMap<Code, ErrorCode> = new Map([
@@ -31,8 +32,12 @@ const REASONS: ReadonlyMap<string, ErrorCode> = new Map([['REQUEST_TOO_LARGE', '
 
 const DOMAIN = 'vectord';
 
-/** The failure of a call with this trailing metadata, if any has come. */
-export function failureOf(error: unknown, trailer: Metadata | undefined): unknown {
+/** The failure of a call with this trailing metadata, if any has come, by way of this proxy. */
+export function failureOf(
+  error: unknown,
+  trailer: Metadata | undefined,
+  proxy: Proxy | undefined,
+): unknown {
   if (error instanceof VectordError) return error;
   if (!(error instanceof ClientError))
     return new ConnectionLostError(String(error), { cause: error });
@@ -47,12 +52,19 @@ export function failureOf(error: unknown, trailer: Metadata | undefined): unknow
     return errorOf('INTERNAL', message, details);
   }
   if (OF_CONNECTION.has(status)) {
-    const text = `no answer came from the service: ${plainReason(systemReason(message))}`;
+    const why = plainReason(systemReason(message));
+    const text = `no answer came from the service: ${why}${wayOf(proxy)}`;
     const isUnsent = requestId === undefined && NEVER_CONNECTED.test(message);
     return new ConnectionLostError(text, { ...details, isUnsent });
   }
   const text = `the answer is ${Code[status]} and none of vectord.v1: ${message}`;
   return errorOf('UNEXPECTED_ANSWER', text, details);
+}
+
+function wayOf(proxy: Proxy | undefined): string {
+  if (proxy === undefined) return '';
+  const { address, variable } = proxy;
+  return ` (through the proxy ${address}, which ${variable} names; no_proxy names hosts that are reached without it)`;
 }
 
 /** Of a connection that was not made, what the system said, without what the library says around it. */
@@ -66,6 +78,8 @@ function systemReason(message: string): string {
       // With the time of the attempt.
       .replace(/ \(\d{4}-[^()]+Z\)$/, '')
       .replace(/^Failed to connect$/, 'the connection was closed at once')
+      // What it says where a proxy refuses.
+      .replace(/^undefined$/, 'no connection was made')
       .replace(/^Name resolution failed for target (?:dns:)?/, 'there is no address of ')
   );
 }

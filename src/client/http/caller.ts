@@ -1,4 +1,4 @@
-import { ConnectionLostError, UnexpectedAnswerError } from '../errors.js';
+import { ConnectionLostError, ofKey, UnexpectedAnswerError } from '../errors.js';
 import { onAbort } from '../on-abort.js';
 import type { Attempt } from '../transport.js';
 import { connectionLost, failureOf, quote } from './failure.js';
@@ -118,7 +118,9 @@ export class Caller {
       stopListening();
       stopWatching?.();
     }
-    if (response.status !== 200) throw failureOf(response.status, response.headers, text);
+    if (response.status !== 200) {
+      throw ofKey(failureOf(response.status, response.headers, text), this.key);
+    }
     return answerOf(text, read);
   }
 }

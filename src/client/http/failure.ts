@@ -52,10 +52,18 @@ export function connectionLost(error: unknown): ConnectionLostError {
   const { cause } = error instanceof Error ? error : {};
   const reason = cause instanceof Error && cause.message !== '' ? cause : error;
   const text = reason instanceof Error ? reason.message : String(reason);
-  return new ConnectionLostError(`no answer came from the service: ${plainReason(text)}`, {
+  const message = `no answer came from the service: ${plainReason(text)}${inPage()}`;
+  return new ConnectionLostError(message, {
     cause: error,
     isUnsent: isUnsent(cause ?? error),
   });
+}
+
+/** What a page is told besides: a browser does not say that a service has not let the page in. */
+function inPage(): string {
+  const { location } = globalThis as { readonly location?: { readonly origin?: unknown } };
+  if (typeof location?.origin !== 'string') return '';
+  return `; if the service is there, its CORS_ORIGINS has to name ${location.origin}`;
 }
 
 /** Whether it tells that no connection was made. Browsers do not tell. */
