@@ -1,12 +1,12 @@
 import type { Client } from '../client/interface.js';
-import { VectordError } from '../client/errors.js';
+import { reworded, VectordError } from '../client/errors.js';
 import type { BulkProgress, Info, NewPoint } from '../client/model.js';
 import type { ImportState, Position } from './import-state.js';
 import { isMapped, type Mapping } from './mapping.js';
 import { pointOf } from './point-of.js';
 import { Rejects } from './rejects.js';
 import type { Row, Source } from './row.js';
-import { RowFault, TransferError } from './transfer-error.js';
+import { LengthFault, RowFault, TransferError } from './transfer-error.js';
 import { untilAborted } from './until-aborted.js';
 
 /** How often the state is written: what is lost in a crash is stored once more, under the same ids. */
@@ -14,6 +14,9 @@ const STATE_EVERY_MS = 1_000;
 
 /** Rows whose columns are looked at, where the file does not tell which it has. */
 const SAMPLED_ROWS = 100;
+
+/** If so many rows, the first ones, have vectors of one other length, all have. */
+const SAME_LENGTHS = 10;
 
 /** Rows from one place at which an import can go on to the next. */
 const MARK_EVERY_ROWS = 256;
@@ -71,7 +74,7 @@ export async function importRows(
     if (!stopping.aborted) throw error;
   });
   if (info === undefined) return stoppedAt(position);
-  checkDimension(source, info);
+  checkDimension(source.dimension, info);
   const run = new Import(source, info, options, position);
   try {
     return await run.to(client);
@@ -87,7 +90,7 @@ function stoppedAt({ rows, rejected }: Position): ImportSummary {
   return { ...unknown, rows, before: rows, stored, replaced, kept, rejected, stoppedBy: 'signal' };
 }
 
-function checkDimension({ dimension }: Source, info: Info): void {
+function checkDimension(dimension: number | undefined, info: Info): void {
   if (dimension === undefined || dimension === info.dimension) return;
   throw new TransferError(
     `the file has vectors of ${dimension} values, and the service takes ${info.dimension}: a ` +
@@ -115,6 +118,8 @@ class Import {
   #stoppedBy: ImportSummary['stoppedBy'];
   #firstRejected: ImportSummary['firstRejected'];
   readonly #columns: Set<string>;
+  /** Those of the vectors of another length. */
+  readonly #lengths: number[] = [];
   #sampled = 0;
 
   constructor(
@@ -141,8 +146,11 @@ class Import {
       total = await client.bulk(this.#pointsOf(), { ifAbsent, window, patienceMs, onProgress });
     } catch (error) {
       if (!stopping.aborted || !(error instanceof VectordError)) {
-        if (this.#position.rows > 0) this.#writeState();
-        throw error;
+        const { rows } = this.#position;
+        if (rows > 0) this.#writeState();
+        if (rows === 0 || !(error instanceof VectordError)) throw error;
+        const goesOn = `the same command goes on behind row ${rows}`;
+        throw reworded(error, (message) => `${message}; ${goesOn}`);
       }
       this.#stoppedBy = 'signal';
     }
@@ -201,10 +209,20 @@ class Import {
       return pointOf(row, { mapping, sourceName, info: this.info });
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;
+      if (error instanceof LengthFault) this.#checkLength(error);
       if (this.#rejected >= maxRejects) this.#stoppedBy = 'rejects';
       else this.#reject(row, error);
       return undefined;
     }
+  }
+
+  /** Ends an import of which no row can be stored, before each of them is rejected. */
+  #checkLength({ length }: LengthFault): void {
+    if (this.#lengths.length === SAME_LENGTHS) return;
+    this.#lengths.push(length);
+    const isEach = this.#rejected + 1 === this.#lengths.length && this.#points === 0;
+    if (!isEach || this.#lengths.length < SAME_LENGTHS || new Set(this.#lengths).size > 1) return;
+    checkDimension(length, this.info);
   }
 
   #reject({ number }: Row, { message }: RowFault): void {

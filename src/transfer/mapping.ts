@@ -10,6 +10,10 @@ export interface MetadataColumn {
   readonly type: ValueType | undefined;
 }
 
+/** What a NaN in a column of metadata is: a fault of its row, or an empty cell. */
+export const ON_NAN = ['refused', 'empty'] as const;
+export type OnNan = (typeof ON_NAN)[number];
+
 /** The names of the columns that a point is made of. */
 export interface Mapping {
   readonly id: string;
@@ -20,6 +24,7 @@ export interface Mapping {
   readonly contentType: string;
   readonly metadata: string;
   readonly metadataColumns: readonly MetadataColumn[];
+  readonly nan: OnNan;
 }
 
 export const DEFAULT_MAPPING: Mapping = {
@@ -30,6 +35,7 @@ export const DEFAULT_MAPPING: Mapping = {
   contentType: 'content_type',
   metadata: 'metadata',
   metadataColumns: [],
+  nan: 'refused',
 };
 
 /** Columns of metadata as they are given: names between commas, each with its type or without. */

@@ -5,10 +5,13 @@ import { InvalidArgumentError } from '../client/errors.js';
 import { parsePointId } from '../core/point-id.js';
 import type { Mapping } from './mapping.js';
 import type { Columns, Row } from './row.js';
-import { RowFault } from './transfer-error.js';
+import { LengthFault, RowFault } from './transfer-error.js';
 import { fieldOf, jsonOf, plainOf, textOf, vectorIn } from './values.js';
 
 const NIL = '00000000-0000-0000-0000-000000000000';
+
+/** Ids that were whole numbers before, or were missing. */
+const OF_FLOATS = /^(?:[+-]?nan|-?\d+\.0+)$/i;
 
 /** What the service takes as the metadata of a point, in bytes of JSON without spaces. */
 const MAX_METADATA_BYTES = 65_536;
@@ -47,9 +50,7 @@ export function storableVector(
   dimension: number,
 ): Float32Array {
   const vector = vectorIn(columns, mapping);
-  if (vector.length !== dimension) {
-    throw new RowFault(`the vector has ${vector.length} values, expected ${dimension}`);
-  }
+  if (vector.length !== dimension) throw new LengthFault(vector.length, dimension);
   const at = vector.findIndex((value) => !Number.isFinite(value));
   if (at === -1) return vector;
   throw new RowFault(`vector[${at}] is not finite in single precision`);
@@ -58,6 +59,12 @@ export function storableVector(
 /** A UUID as it is; of any other text the one that `idFor` makes. */
 function idOf(value: unknown, fallback: string): string {
   const text = textOf(value, 'the id');
+  if (text !== undefined && OF_FLOATS.test(text)) {
+    throw new RowFault(
+      `the id is ${text}, a float: pandas makes floats of whole numbers where some are missing; ` +
+        'write ids as texts, or as whole numbers (dtype "Int64")',
+    );
+  }
   if (text === undefined || parsePointId(text) === undefined) return idFor(text ?? fallback);
   if (text !== NIL) return text.toLowerCase();
   throw new RowFault('the id is the nil UUID, which no point can have');
@@ -80,7 +87,7 @@ function metadataOf(columns: Columns, mapping: Mapping): Metadata | undefined {
   const whole = membersOf(columns[mapping.metadata]);
   if (whole === undefined && mapping.metadataColumns.length === 0) return undefined;
   const fields = mapping.metadataColumns.flatMap((column) => {
-    const value = fieldOf(column, columns[column.name]);
+    const value = fieldOf(column, columns[column.name], mapping.nan);
     return value === undefined ? [] : [[column.name, value] as const];
   });
   return Object.fromEntries([...(whole ?? []), ...fields]) as Metadata;
@@ -142,8 +149,11 @@ function metadataBytesOf(metadata: Metadata): number {
 }
 
 function checkList(key: string, items: readonly unknown[]): void {
-  const kinds = new Set(items.map((item) => (item === null ? 'null' : typeof item)));
-  if (kinds.size > 1 || kinds.has('null')) {
+  const missing = items.findIndex((item) => item === null || item === undefined);
+  if (missing !== -1) {
+    throw new RowFault(`metadata.${key}[${missing}] is null, expected a value: leave it out`);
+  }
+  if (new Set(items.map((item) => typeof item)).size > 1) {
     throw new RowFault(`metadata.${key} is a list of several kinds of values, expected one kind`);
   }
 }

@@ -18,8 +18,8 @@ export interface SourceOptions {
   readonly mapping: Mapping;
   /** A file with the contents or the metadata of the rows of .npy, .fvecs and .bvecs. */
   readonly texts: string | undefined;
-  /** What separates the cells of CSV. */
-  readonly delimiter: string;
+  /** What separates the cells of CSV; undefined for a comma, of .tsv a tab. */
+  readonly delimiter: string | undefined;
 }
 
 /** These hold vectors and nothing else, in a column "vector". */
@@ -63,7 +63,7 @@ async function openFormat(
     case 'jsonl':
       return await openJsonLines(path, isGzip);
     case 'csv':
-      return await openCsv(path, isGzip, delimiter);
+      return await openCsv(path, isGzip, delimiter ?? (/\.tsv(?:\.gz)?$/i.test(path) ? '\t' : ','));
     case 'parquet':
       return await openParquet(path, needs);
     case 'arrow':

@@ -10,5 +10,17 @@ export class UsageError extends TransferError {
 
 /** Why one row is not stored, while those beside it are. */
 export class RowFault extends Error {
-  override readonly name = 'RowFault';
+  override readonly name: string = 'RowFault';
+}
+
+/** A vector of another length than the service takes, which those of all rows may have. */
+export class LengthFault extends RowFault {
+  override readonly name = 'LengthFault';
+
+  constructor(
+    readonly length: number,
+    dimension: number,
+  ) {
+    super(`the vector has ${length} values, expected ${dimension}`);
+  }
 }

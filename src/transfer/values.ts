@@ -1,6 +1,6 @@
 import { floatsOf } from '../client/float-bytes.js';
 import { exactJson, isBeyondDouble } from './exact-json.js';
-import { valueColumns, type Mapping, type MetadataColumn } from './mapping.js';
+import { valueColumns, type Mapping, type MetadataColumn, type OnNan } from './mapping.js';
 import type { Columns } from './row.js';
 import { RowFault } from './transfer-error.js';
 
@@ -24,12 +24,32 @@ function vectorOf(value: unknown): Float32Array {
     throw new RowFault(value == null ? 'has no vector' : `the vector is ${kindOf(value)}`);
   }
   const text = value.trim();
-  if (text.startsWith('[')) return floatsFrom(jsonOf(text, 'the vector'));
+  if (/^\[.*\]$|^\{.*\}$/s.test(text)) return floatsFrom(itemsOf(text));
   const bytes = Buffer.from(text, 'base64');
   if (BASE64.test(text) && bytes.length % 4 === 0) return floatsOf(bytes);
   throw new RowFault(
-    text === '' ? 'has no vector' : 'the vector is neither an array of JSON nor base64 of floats',
+    text === ''
+      ? 'has no vector'
+      : 'the vector is neither a list, such as [0.1, 0.2], nor base64 of floats',
   );
+}
+
+/** The items of a list: of JSON, of an array of PostgreSQL, or as pandas writes arrays of NumPy. */
+function itemsOf(list: string): unknown {
+  try {
+    if (list.startsWith('[')) return JSON.parse(list);
+  } catch {
+    // NumPy has no commas.
+  }
+  const inner = list.slice(1, -1).trim();
+  const items = inner === '' ? [] : inner.split(/\s*,\s*|\s+/);
+  if (items.includes('...')) {
+    throw new RowFault(
+      'the vector is cut short by "...": write it by json.dumps(vector.tolist()), since NumPy leaves ' +
+        'out what lies in the middle',
+    );
+  }
+  return items;
 }
 
 function floatsFrom(values: unknown): Float32Array {
@@ -63,9 +83,13 @@ export function textOf(value: unknown, what: string): string | undefined {
 }
 
 /** The value of a field of metadata; undefined for an empty cell, which leaves the field out. */
-export function fieldOf({ name, type }: MetadataColumn, value: unknown): unknown {
+export function fieldOf({ name, type }: MetadataColumn, value: unknown, nan: OnNan): unknown {
   if (value === undefined || value === null || value === '') return undefined;
   const text = String(value);
+  if (isNan(value, type)) {
+    if (nan === 'empty') return undefined;
+    throw new RowFault(`${name} is NaN, expected a number: --nan empty leaves such cells out`);
+  }
   switch (type) {
     case undefined:
       return plainOf(name, value);
@@ -80,6 +104,12 @@ export function fieldOf({ name, type }: MetadataColumn, value: unknown): unknown
     case 'json':
       return plainOf(name, typeof value === 'string' ? jsonOf(value, name) : value);
   }
+}
+
+/** Whether a cell is what pandas, Polars and DuckDB write where a column of numbers has none. */
+function isNan(value: unknown, type: MetadataColumn['type']): boolean {
+  if (typeof value === 'number') return Number.isNaN(value);
+  return type === 'number' && typeof value === 'string' && /^[+-]?nan$/i.test(value.trim());
 }
 
 /** A value as JSON has it: Parquet and Arrow have 64-bit whole numbers and typed lists, too. */

@@ -77,7 +77,7 @@ test.each([
 test.each([
   ['{"vector": [1, 2]}', 'the vector has 2 values, expected 16'],
   [`{"vector": [1e39${',0'.repeat(15)}]}`, 'vector[0] is not finite in single precision'],
-  ['{"vector": "none"}', 'the vector is neither an array of JSON nor base64'],
+  ['{"vector": "none"}', 'the vector is neither a list, such as [0.1, 0.2], nor base64'],
   ['{}', 'has no vector'],
 ])('the query %s is refused with its row', async (line, reason) => {
   const path = fileOf('queries.jsonl', `{"vector": [1${',0'.repeat(15)}]}\n${line}\n`);

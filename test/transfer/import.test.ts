@@ -110,6 +110,47 @@ describe('columns', () => {
     expect((await points()).map((point) => point.id)).toEqual([idFor('x')]);
   });
 
+  test('of CSV may hold vectors as pandas writes NumPy, and as PostgreSQL writes arrays', async () => {
+    const cells = ['[1. 2. 3.\n 4.e+00]', '{1,2,3,4}', '[1 2 ... 4]', '[1,2,3,nan]'];
+    const path = fileOf('t.csv', `vector\n${cells.map((cell) => `"${cell}"\n`).join('')}`);
+    const { stdout } = await run(server, 'import', path);
+    expect(stdout).toContain('2 points stored, 0 replaced, 2 rows rejected\n');
+    const vectors = (await points()).map(({ vector }) => vector);
+    expect(vectors).toEqual([Float32Array.from(VECTOR), Float32Array.from(VECTOR)]);
+    expect(rejectsOf(path)).toEqual({
+      3: expect.stringMatching(/^the vector is cut short by "\.\.\.": write it by/) as string,
+      4: 'vector[3] is a text, expected a number',
+    });
+  });
+
+  test('of .tsv are separated by tabs', async () => {
+    const path = fileOf('table.tsv', 'id\tvector\nx\t[1,2,3,4]\n');
+    expect(await run(server, 'import', path)).toMatchObject(DONE);
+    expect((await points()).map((point) => point.id)).toEqual([idFor('x')]);
+  });
+
+  test('of numbers may have NaN where nothing is, which is left out on request', async () => {
+    const path = fileOf('table.csv', 'vector,year,name\n"[1,2,3,4]",NaN,nan\n');
+    const command = ['import', path, '--metadata-columns', 'year:number,name'];
+    expect(await run(server, ...command)).toMatchObject({ code: 1 });
+    expect(rejectsOf(path)).toEqual({
+      1: 'year is NaN, expected a number: --nan empty leaves such cells out',
+    });
+    expect(await run(server, ...command, '--nan', 'empty')).toMatchObject(DONE);
+    expect((await points()).map(({ metadata }) => metadata)).toEqual([{ name: 'nan' }]);
+  });
+
+  test.each([
+    ['table.xlsx', 'pandas.read_excel(FILE).to_csv("FILE.csv")'],
+    ['frame.pkl', 'pandas.read_pickle(FILE).to_parquet("FILE.parquet")'],
+    ['arrays.npz', 'numpy.load(FILE)["NAME"]'],
+    ['list.json', 'jq -c ".[]" FILE'],
+  ])('of %s are not read, and how to make a file that is read', async (name, remedy) => {
+    const { code, stderr } = await run(server, 'import', fileOf(name, 'any'));
+    expect(stderr).toContain(remedy);
+    expect(code).toBe(2);
+  });
+
   test('of a type that is none are refused with those that are', async () => {
     const path = fileOf('table.csv', 'vector,n\n"[1,2,3,4]",1\n');
     const { code, stderr } = await run(server, 'import', path, '--metadata-columns', 'n:int');
@@ -248,6 +289,44 @@ describe('bad rows', () => {
     expect(existsSync(`${path}.rejected.jsonl`)).toBe(false);
   });
 
+  test('are told at once where all vectors have another length', async () => {
+    const rows = Array.from({ length: 1_000 }, () => ({ vector: [1, 2, 3] }));
+    const path = fileOf('long.jsonl', lines(...rows));
+    const { code, stderr } = await run(server, 'import', path);
+    expect(stderr).toContain(
+      'the file has vectors of 3 values, and the service takes 4: a service with an empty folder ' +
+        'takes them if it is started with DIMENSION=3',
+    );
+    expect(code).toBe(1);
+    expect(Object.keys(rejectsOf(path)).length).toBeLessThan(10);
+  });
+
+  test('are those with a key that comes twice, a list with null, or an id that is a float', async () => {
+    const path = fileOf(
+      'odd.jsonl',
+      [
+        '{"vector": [1,2,3,4], "content": "a", "content": "b"}',
+        '{"vector": [1,2,3,4], "metadata": {"k\\u0061": 1, "ka": 2}}',
+        '{"vector": [1,2,3,4], "metadata": {"id": "\\": {", "l": [1, null]}}',
+        '{"vector": [1,2,3,4], "id": "NaN"}',
+        '{"vector": [1,2,3,4], "id": "1.0"}',
+        '{"vector": [1,2,3,4], "id": "1.5", "metadata": {"id": 1, "content": "vector"}}',
+        '',
+      ].join('\n'),
+    );
+    const float =
+      'a float: pandas makes floats of whole numbers where some are missing; write ids as';
+    expect(await run(server, 'import', path)).toMatchObject({ code: 1, stderr: '' });
+    expect(rejectsOf(path)).toEqual({
+      1: 'the key "content" comes twice',
+      2: 'the key "ka" comes twice',
+      3: 'metadata.l[1] is null, expected a value: leave it out',
+      4: expect.stringContaining(`the id is NaN, ${float}`) as string,
+      5: expect.stringContaining(`the id is 1.0, ${float}`) as string,
+    });
+    expect((await points()).map((point) => point.id)).toEqual([idFor('1.5')]);
+  });
+
   test('columns that no point is made of are named', async () => {
     const path = fileOf('other.jsonl', lines({ vector: VECTOR, text: 'a', year: 1 }));
     const { code, stdout } = await run(server, 'import', path, '--metadata-columns', 'year');
@@ -306,7 +385,7 @@ test('a record of CSV with too many cells is rejected, and those beside it are s
 
 test.each([
   [['nothing.jsonl'], 1, 'nothing.jsonl cannot be read'],
-  [['package.json'], 2, 'the name does not tell the format'],
+  [['LICENSE'], 2, 'the name does not tell the format'],
   [['package.json', '--format', 'jsonl', '--texts', 'LICENSE'], 2, '--texts is for npy'],
   [['x.csv', '--vector-columns', 'dim'], 2, 'expected one * in it'],
   [['x.csv', '--max-rejects', '-1'], 2, 'Expected a whole number'],

@@ -64,11 +64,26 @@ describe('.npy', () => {
     ['<f2', bytesOf(Uint16Array.of(0x3e00, 0xc000, 0x8000, 0x4400)), [1.5, -2, -0, 4]],
     ['|u1', Uint8Array.from(narrow), narrow],
     ['|i1', Int8Array.of(0, 1, -2, -128), [0, 1, -2, -128]],
+    ['<u2', bytesOf(Uint16Array.of(0, 1, 2, 65_535)), [0, 1, 2, 65_535]],
+    ['<i2', bytesOf(Int16Array.of(0, 1, -2, -32_768)), [0, 1, -2, -32_768]],
+    ['<u4', bytesOf(Uint32Array.of(0, 1, 2, 2 ** 31)), [0, 1, 2, 2 ** 31]],
+    ['<i4', bytesOf(Int32Array.of(0, 1, -2, -(2 ** 31))), [0, 1, -2, -(2 ** 31)]],
+    ['<u8', bytesOf(BigUint64Array.of(0n, 1n, 2n, 2n ** 63n)), [0, 1, 2, 2 ** 63]],
+    ['<i8', bytesOf(BigInt64Array.of(0n, 1n, -2n, -(2n ** 63n))), [0, 1, -2, -(2 ** 63)]],
   ])('of the type %s', async (type, data, values) => {
     const bytes = new Uint8Array(data.buffer);
     const rows = await rowsOf(fileOf('v.npy', npy(type, '(2, 2)', bytes)));
     expect(vectorsOf(rows)).toEqual([values.slice(0, 2), values.slice(2)]);
     expect(rows.map(({ number }) => number)).toEqual([1, 2]);
+  });
+
+  test('of whole numbers has a fault in each row that 32-bit floats would round', async () => {
+    const data = BigInt64Array.of(1n, 2n ** 24n, 2n ** 24n + 1n, 1n);
+    const rows = await rowsOf(fileOf('v.npy', npy('<i8', '(2, 2)', bytesOf(data))));
+    expect(rows.map(({ fault }) => fault)).toEqual([
+      undefined,
+      'vector[0] is 16777217, which no 32-bit float has: scale the values first',
+    ]);
   });
 
   test('of half precision has its smallest numbers, infinities and what is no number', async () => {
@@ -104,7 +119,7 @@ describe('.npy', () => {
   const values = Buffer.alloc(16);
   test.each([
     [npy('>f4', '(2, 2)', values), 'values of the type >f4'],
-    [npy('<i8', '(1, 2)', values), 'values of the type <i8'],
+    [npy('<c8', '(1, 2)', values), 'values of the type <c8'],
     [npy('<f4', '(2, 2)', values, 'True'), 'in the order of Fortran'],
     [npy('<f4', '(4,)', values), 'has (4,), expected two dimensions'],
     [npy('<f4', '(1, 2, 2)', values), 'has (1, 2, 2), expected two dimensions'],

@@ -41,7 +41,11 @@ export function benchCommand(): Command {
     .argument('[FILE]', 'vectors to search for; a sample of the stored points by default')
     .addOption(choice('--format <FORMAT>', 'what the file is', FORMATS))
     .option('--vector <COLUMN>', 'the column of vectors', DEFAULT_MAPPING.vector)
-    .option('--delimiter <CHARACTER>', 'between the cells of CSV, tab for a tab', delimiter, ',')
+    .option(
+      '--delimiter <CHARACTER>',
+      'between the cells of CSV, tab for a tab (default: a comma, of .tsv a tab)',
+      delimiter,
+    )
     .option('--queries <COUNT>', 'the most queries', wholeFrom(1), 200)
     .addOption(choice('--similarity <NAME>', 'which is measured', SIMILARITIES).default('Cosine'))
     .option('--k <COUNT>', 'neighbours of a search', wholeFrom(1), 10)

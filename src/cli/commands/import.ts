@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { FORMATS } from '../../transfer/formats.js';
-import { DEFAULT_MAPPING } from '../../transfer/mapping.js';
+import { DEFAULT_MAPPING, ON_NAN } from '../../transfer/mapping.js';
 import { choice } from '../choice.js';
 import type { ImportArguments } from '../remote/import-arguments.js';
 import { delimiter } from '../delimiter.js';
@@ -9,10 +9,10 @@ import { withServerOptions } from '../server-options.js';
 
 const HELP = `
 Formats, by the extension or --format; each of the first five also as .gz:
-  .npy              NumPy, two-dimensional, in C order: float32, float64, float16, uint8, int8
+  .npy              NumPy, two-dimensional, in C order: floats, and whole numbers that are exact
   .fvecs .bvecs     vectors of 32-bit floats or of bytes, each behind its length
   .jsonl .ndjson    an object of JSON a line; vectors as arrays or base64 of 32-bit floats
-  .csv              RFC 4180 with a header; a vector as an array of JSON or base64 in a cell
+  .csv .tsv         RFC 4180 with a header; a vector in a cell as [0.1, 0.2], {0.1,0.2} or base64
   .parquet          needs the package hyparquet (and hyparquet-compressors for gzip, zstd, ...)
   .arrow .feather   not compressed; needs the package apache-arrow
 
@@ -64,7 +64,14 @@ export function importCommand(): Command {
       '--texts <FILE>',
       'for .npy, .fvecs, .bvecs: a line for each row, objects if named .jsonl, else contents',
     )
-    .option('--delimiter <CHARACTER>', 'between the cells of CSV, tab for a tab', delimiter, ',')
+    .option(
+      '--delimiter <CHARACTER>',
+      'between the cells of CSV, tab for a tab (default: a comma, of .tsv a tab)',
+      delimiter,
+    )
+    .addOption(
+      choice('--nan <WHAT>', 'what a NaN in a column of metadata is: empty leaves it out', ON_NAN),
+    )
     .option('--source-name <NAME>', 'what ids of rows without one are made of; the file by default')
     .option('--rejects <FILE>', 'where rejected rows are listed')
     .option('--max-rejects <COUNT>', 'stops at more of them', wholeFrom(0), 1_000)

@@ -6,7 +6,7 @@ import type { ServerOptions } from '../server-options.js';
 export interface BenchArguments extends ServerOptions {
   readonly format?: Format;
   readonly vector: string;
-  readonly delimiter: string;
+  readonly delimiter?: string;
   readonly queries: number;
   readonly similarity: Similarity;
   readonly k: number;

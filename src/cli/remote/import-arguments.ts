@@ -1,4 +1,5 @@
 import type { Format } from '../../transfer/formats.js';
+import type { OnNan } from '../../transfer/mapping.js';
 import type { ServerOptions } from '../server-options.js';
 
 /** The options of `vectord import`. */
@@ -12,7 +13,8 @@ export interface ImportArguments extends ServerOptions {
   readonly metadata: string;
   readonly metadataColumns?: string;
   readonly texts?: string;
-  readonly delimiter: string;
+  readonly delimiter?: string;
+  readonly nan?: OnNan;
   readonly sourceName?: string;
   readonly rejects?: string;
   readonly maxRejects: number;

@@ -64,6 +64,7 @@ function mappingOf(options: ImportArguments): Mapping {
     contentType,
     metadata,
     metadataColumns: metadataColumns === undefined ? [] : parseMetadataColumns(metadataColumns),
+    nan: options.nan ?? 'refused',
   };
 }
 

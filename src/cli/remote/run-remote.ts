@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { VectordError } from '../../client/errors.js';
+import { NO_KEY, VectordError } from '../../client/errors.js';
 import type { Client } from '../../client/interface.js';
 import { EXIT_BAD_USAGE, EXIT_REFUSED } from '../../core/start-error.js';
 import { visibleLines } from '../../core/visible.js';
@@ -34,7 +34,7 @@ export async function runRemote(
       return;
     }
     if (!(error instanceof VectordError) && !(error instanceof TransferError)) throw error;
-    const reason = visibleLines(`${error.message}${hintOf(error, options)}`);
+    const reason = visibleLines(reasonOf(error, options));
     process.stderr.write(`vectord ${command.name()} failed: ${reason}\n`);
   } finally {
     interruption.close();
@@ -42,16 +42,20 @@ export async function runRemote(
   }
 }
 
-function hintOf(error: Error, { url }: ServerOptions): string {
-  if (!(error instanceof VectordError)) return '';
+/** Where a command takes the key from. */
+const KEY_HINT = 'the variable VECTORD_KEY or --key-file has the key';
+
+function reasonOf(error: Error, { url }: ServerOptions): string {
+  const { message } = error;
+  if (!(error instanceof VectordError)) return message;
   switch (error.code) {
     case 'UNAUTHENTICATED':
-      return ' (the variable VECTORD_KEY or --key-file has the key)';
+      return message === NO_KEY ? `no key: ${KEY_HINT}` : `${message} (${KEY_HINT})`;
     case 'PERMISSION_DENIED':
-      return ' (a key with the role readwrite is needed)';
+      return `${message} (a key with the role readwrite is needed)`;
     case 'CONNECTION_LOST':
-      return connectionHint(url, error.message);
+      return `${message}${connectionHint(url, message)}`;
     default:
-      return '';
+      return message;
   }
 }

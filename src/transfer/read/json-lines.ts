@@ -30,9 +30,37 @@ export function jsonRow({ number, text }: Line): Row {
     return faulty(number, `the line is no JSON: ${withoutText(messageOf(error))}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    const twice = keyGivenTwice(text, value);
+    if (twice !== undefined) return faulty(number, `the key ${JSON.stringify(twice)} comes twice`);
     return { number, columns: value as Row['columns'] };
   }
   return faulty(number, 'the line is not an object of JSON');
+}
+
+/** A text, and whether it is the key of a member. */
+const TEXTS = /"((?:[^"\\]|\\.)*)"(\s*:)?/gs;
+
+/** A key that one object of the text has twice, of which JSON.parse has kept the last. */
+function keyGivenTwice(text: string, value: object): string | undefined {
+  const texts = Array.from(text.matchAll(TEXTS));
+  const given = texts.filter(([, , colon]) => colon !== undefined);
+  const kept = keysOf(value);
+  if (given.length === kept.length) return undefined;
+  const keys = given.map(([, key = '']) => JSON.parse(`"${key}"`) as string);
+  return keys.find((key) => countOf(key, keys) > countOf(key, kept));
+}
+
+/** The keys of an object and of those within it. */
+function keysOf(value: object): string[] {
+  const own = Array.isArray(value) ? [] : Object.keys(value);
+  const members: readonly unknown[] = Object.values(value);
+  // A vector has thousands of members, and none of them has keys.
+  const inner = members.filter((member) => typeof member === 'object' && member !== null);
+  return [...own, ...(inner as object[]).flatMap(keysOf)];
+}
+
+function countOf(key: string, keys: readonly string[]): number {
+  return keys.filter((other) => other === key).length;
 }
 
 function faulty(number: number, fault: string): Row {

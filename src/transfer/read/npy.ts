@@ -1,7 +1,20 @@
 import type { Row, Source } from '../row.js';
 import { TransferError } from '../transfer-error.js';
 import { ByteReader } from './byte-reader.js';
-import { FLOAT16, FLOAT32, FLOAT64, INT8, UINT8, type ValueType } from './numbers.js';
+import {
+  FLOAT16,
+  FLOAT32,
+  FLOAT64,
+  INT16,
+  INT32,
+  INT64,
+  INT8,
+  UINT16,
+  UINT32,
+  UINT64,
+  UINT8,
+  type ValueType,
+} from './numbers.js';
 
 const MAGIC = '\x93NUMPY';
 
@@ -11,6 +24,12 @@ const TYPES: ReadonlyMap<string, ValueType> = new Map([
   ['<f2', FLOAT16],
   ['|u1', UINT8],
   ['|i1', INT8],
+  ['<u2', UINT16],
+  ['<i2', INT16],
+  ['<u4', UINT32],
+  ['<i4', INT32],
+  ['<u8', UINT64],
+  ['<i8', INT64],
 ]);
 
 /** No header of an array of numbers is longer; a broken length is not followed. */
@@ -62,8 +81,19 @@ async function* rowsOf(
     if (row === undefined) throw new TransferError(`row ${number}: the file ends before it`);
     const vector = new Float32Array(dimension);
     type.read(row, vector);
-    yield { number, columns: { vector } };
+    yield { number, columns: { vector }, fault: faultOf(row, vector, type) };
   }
+}
+
+/** What single precision does not have exactly of whole numbers, which nobody asked to round. */
+function faultOf(row: Buffer, vector: Float32Array, { exactAt }: ValueType): string | undefined {
+  if (exactAt === undefined) return undefined;
+  const at = vector.findIndex((value, index) => {
+    const exact = exactAt(row, index);
+    return typeof exact === 'bigint' ? BigInt(value) !== exact : value !== exact;
+  });
+  if (at === -1) return undefined;
+  return `vector[${at}] is ${exactAt(row, at)}, which no 32-bit float has: scale the values first`;
 }
 
 async function readHeader(

@@ -3,6 +3,8 @@ export interface ValueType {
   readonly bytes: number;
   /** Writes the values of a row to `target`. */
   read(row: Buffer, target: Float32Array): void;
+  /** The value at a place, where single precision may not have it exactly. */
+  readonly exactAt?: (row: Buffer, at: number) => number | bigint;
 }
 
 export const FLOAT32: ValueType = {
@@ -39,6 +41,24 @@ export const INT8: ValueType = {
     for (let at = 0; at < target.length; at += 1) target[at] = row.readInt8(at);
   },
 };
+
+export const UINT16 = whole(2, (row, at) => row.readUInt16LE(at * 2));
+export const INT16 = whole(2, (row, at) => row.readInt16LE(at * 2));
+export const UINT32 = whole(4, (row, at) => row.readUInt32LE(at * 4));
+export const INT32 = whole(4, (row, at) => row.readInt32LE(at * 4));
+export const UINT64 = whole(8, (row, at) => row.readBigUInt64LE(at * 8));
+export const INT64 = whole(8, (row, at) => row.readBigInt64LE(at * 8));
+
+/** Whole numbers of so many bytes. */
+function whole(bytes: number, exactAt: (row: Buffer, at: number) => number | bigint): ValueType {
+  return {
+    bytes,
+    exactAt,
+    read(row, target) {
+      for (let at = 0; at < target.length; at += 1) target[at] = Number(exactAt(row, at));
+    },
+  };
+}
 
 /** The number that 16 bits of IEEE 754 stand for. */
 function halfOf(bits: number): number {
