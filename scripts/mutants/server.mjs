@@ -741,8 +741,8 @@ export const SERVER_MUTANTS = [
   mutant(
     'a path is looked for before the key is',
     'src/http/app.ts',
-    'if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);\n    if (!isPlain(path)) throw notFound();',
-    'if (!isPlain(path)) throw notFound();\n    if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);',
+    "if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);\n    if (!isPlain(path)) throw notFound('', table);",
+    "if (!isPlain(path)) throw notFound('', table);\n    if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);",
     HTTP_AUTH,
   ),
   mutant(

@@ -40,10 +40,22 @@ export function tooManyItems(
   );
 }
 
+/** What a refusal of a vector of this length says besides; that of the older interface is fixed. */
+export type AdviseOnLength = (length: number) => string;
+
+export const adviseOnDimension: AdviseOnLength = (length) =>
+  `; a service with an empty folder stores such vectors if it is started with DIMENSION=${length}`;
+
 /** Refuses a vector of another dimension; `where` says whose it is. */
-export function checkDimension(length: number, dimension: number, where: string): void {
+export function checkDimension(
+  length: number,
+  dimension: number,
+  where: string,
+  advise: AdviseOnLength = () => '',
+): void {
   if (length === dimension) return;
-  throw invalid(`${where}vector has ${length} dimensions, this service stores ${dimension}`);
+  const message = `${where}vector has ${length} dimensions, this service stores ${dimension}`;
+  throw invalid(message + advise(length));
 }
 
 /** The same for many, of which this is where each ends. */
@@ -51,9 +63,10 @@ export function checkDimensions(
   ends: Uint32Array,
   dimension: number,
   describe: DescribeItem,
+  advise?: AdviseOnLength,
 ): void {
   const wrong = ends.findIndex((end, index) => end !== (index + 1) * dimension);
   if (wrong < 0) return;
   const length = (ends[wrong] ?? 0) - (ends[wrong - 1] ?? 0);
-  checkDimension(length, dimension, describe(wrong));
+  checkDimension(length, dimension, describe(wrong), advise);
 }

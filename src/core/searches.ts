@@ -2,7 +2,7 @@ import { invalid } from './errors.js';
 import { isNilAt, POINT_ID_BYTES, type PointIds } from './point-id.js';
 import { clampToUint32, type QueryBatch, type QueryList } from './query-batch.js';
 import type { Filters, NeighbourQueries } from './records.js';
-import { checkDimension, type DescribeItem, type Rules } from './rules.js';
+import { adviseOnDimension, checkDimension, type DescribeItem, type Rules } from './rules.js';
 
 /** Queries for neighbours that a client asks. */
 export interface SearchRequest extends NeighbourQueries {
@@ -33,7 +33,9 @@ export function toNeighbourQueries(
 ): NeighbourQueries {
   for (const [index, limit] of limits.entries()) {
     const length = (vectorEnds[index] ?? 0) - (vectorEnds[index - 1] ?? 0);
-    if (isNilAt(likes, index)) checkDimension(length, dimension, describe(index));
+    if (isNilAt(likes, index)) {
+      checkDimension(length, dimension, describe(index), adviseOnDimension);
+    }
     if (limit < 1) throw invalid(`${describe(index)}limit is 0, expected at least 1`);
   }
   return {

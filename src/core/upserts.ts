@@ -2,7 +2,7 @@ import { checkDistinct } from './distinct.js';
 import { contentError, type PointList } from './point-batch.js';
 import { fillPointIds, type PointIds } from './point-id.js';
 import type { Records, UpdateBatch, UpsertBatch } from './records.js';
-import { checkDimensions, type DescribeItem, type Rules } from './rules.js';
+import { adviseOnDimension, checkDimensions, type DescribeItem, type Rules } from './rules.js';
 
 export const describeUpsert: DescribeItem = (index) => `points[${index}]: `;
 
@@ -33,7 +33,7 @@ export function toUpsertBatch(list: UpsertList, rules: Rules): UpsertBatch {
   const { metadata, metadataEnds } = list;
   // Of two faults the first in the list is told.
   const looked = vectorEnds.subarray(0, (contentFault?.item ?? Infinity) + 1);
-  checkDimensions(looked, rules.dimension, describeUpsert);
+  checkDimensions(looked, rules.dimension, describeUpsert, adviseOnDimension);
   checkContents(list, rules);
   const areIdsDrawn = list.ids.every((byte) => byte === 0);
   const ids = fillPointIds(list.ids);

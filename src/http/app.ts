@@ -4,7 +4,7 @@ import { messageOf } from '../core/start-error.js';
 import { answerAndNote, type Next } from './answer-and-note.js';
 import { authenticate } from './auth.js';
 import { consoleRoutes } from './console-routes.js';
-import { cors } from './cors.js';
+import { cors, tellRefusedOrigins } from './cors.js';
 import type { Context, RequestState } from './context.js';
 import { needsKey, isPlain, pathOf } from './path.js';
 import { createRouter, notFound } from './router.js';
@@ -26,18 +26,19 @@ export function createApp(options: HttpOptions): Koa<RequestState> {
   });
   app.use(answerAndNote(options.requests, clock));
   app.use(checkProtocol);
+  app.use(tellRefusedOrigins(corsOrigins, logger, clock));
   if (corsOrigins.length > 0) app.use(cors(corsOrigins, table));
   app.use(async (ctx: Context, next) => {
     const path = pathOf(ctx.req.url ?? '');
     if (needsKey(path)) ctx.state.role = authenticate(ctx.req, keys);
-    if (!isPlain(path)) throw notFound();
+    if (!isPlain(path)) throw notFound('', table);
     // From here on there is no other path to look at, and no query string.
     ctx.url = path;
     await next();
   });
   app.use(createRouter(table, keys).routes());
-  app.use(() => {
-    throw notFound();
+  app.use(({ url }: Context) => {
+    throw notFound(url, table);
   });
   return app;
 }

@@ -1,3 +1,6 @@
+import type { Clock } from '../core/clock.js';
+import { LogRateLimit } from '../observe/log-rate-limit.js';
+import type { Logger } from '../observe/logger.js';
 import type { Next } from './answer-and-note.js';
 import type { Context } from './context.js';
 import { pathOf } from './path.js';
@@ -11,6 +14,9 @@ const EXPOSED_HEADERS = 'x-request-id, retry-after';
 const MAX_AGE_S = '7200';
 
 export const ANY_ORIGIN = '*';
+
+/** Of an origin, which may have any length, the log shows so many characters. */
+const LONGEST_SHOWN = 200;
 
 /**
  * Lets pages of these origins use the interface from a browser, which asks before it sends a key.
@@ -42,6 +48,27 @@ export function cors(origins: readonly string[], table: readonly Route[]) {
     ctx.set('Access-Control-Allow-Headers', REQUEST_HEADERS);
     ctx.set('Access-Control-Max-Age', MAX_AGE_S);
     ctx.status = 204;
+  };
+}
+
+/** Tells the log of pages that are not let in: browsers say no more than that they failed. */
+export function tellRefusedOrigins(origins: readonly string[], logger: Logger, clock: Clock) {
+  const lines = new LogRateLimit(clock);
+  return async ({ req }: Context, next: Next): Promise<void> => {
+    const { origin, host } = req.headers;
+    const own = [`http://${host}`, `https://${host}`];
+    if (origin !== undefined && ![ANY_ORIGIN, origin].some((one) => origins.includes(one))) {
+      // A page of the service itself, such as the console, needs no leave.
+      const leftOut = own.includes(origin) ? undefined : lines.next();
+      if (leftOut !== undefined) {
+        const shown = origin.slice(0, LONGEST_SHOWN);
+        logger.warn(
+          { origin: shown, ...leftOut },
+          'CORS_ORIGINS does not name the origin of a page',
+        );
+      }
+    }
+    await next();
   };
 }
 

@@ -1,9 +1,12 @@
 import Router from '@koa/router';
 import { VectordError } from '../core/errors.js';
+import { nearest } from '../core/nearest.js';
 import type { Keys } from '../auth/keys.js';
 import { authenticateScraper, authorize, type Access } from './auth.js';
 import { noteWrite } from './connections.js';
 import type { Context, RequestState } from './context.js';
+
+const CONSOLE = '/console';
 
 /** One row of the table of routes: there is no route without a word on who may use it. */
 export interface Route {
@@ -42,8 +45,21 @@ export function createRouter(table: readonly Route[], keys: Keys): Router<Reques
   return router;
 }
 
-export function notFound(): VectordError {
-  return new VectordError('NOT_FOUND', 'There is nothing at this path');
+/** More changes of letters than this make another path. */
+const MOST_EDITS = 3;
+
+/** The refusal of a path that is none of these routes. It names the nearest, and where all are listed. */
+export function notFound(path: string, table: readonly Route[]): VectordError {
+  const paths = table.map((route) => route.path).filter((known) => !known.includes(':'));
+  const meant = nearest(path.replace(/\/+$/, ''), paths, MOST_EDITS);
+  const methods = allowedMethods(table.filter((route) => route.path === meant));
+  const question = meant === undefined || meant === '/' ? '' : `: is ${methods} ${meant} meant?`;
+  const pages = ['/docs/openapi.yaml has all paths'];
+  if (paths.includes(CONSOLE)) pages.push(`${CONSOLE} is for people`);
+  return new VectordError(
+    'NOT_FOUND',
+    `There is nothing at this path${question || '.'} ${pages.join(', ')}.`,
+  );
 }
 
 /** The methods of the routes of one path. */

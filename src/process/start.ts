@@ -50,7 +50,7 @@ export interface RunningService {
 }
 
 /**
- * Opens the store, the keys and the ports, in this order: nothing is accepted before it can be
+ * Opens the store, the ports and the keys, in this order: nothing is accepted before it can be
  * answered, and the folder is ours before anything is made in it. Whatever fails, all is closed
  * again.
  */
@@ -69,11 +69,12 @@ export async function start(
   let ports: Ports | undefined;
   try {
     for (const note of engine.notes) logger.warn({ dataPath }, note);
+    // A start that fails for a port leaves no keys behind.
+    ports = await openPorts(config, logger);
     const { keys, keysOrigin } = openKeys(config, dataPath);
     const folderWarnings = [dataFolderWarning(dataPath), fileSystemWarning(dataPath)];
     const warnings = [...folderWarnings, ...keys.warnings];
     for (const warning of warnings) if (warning !== undefined) logger.warn(warning);
-    ports = await openPorts(config, logger);
     if (tls === undefined) warnOfPlainText(ports, logger);
     const decoder = new DecoderThread(rulesOf(config, engine));
     const used = new SharedCount();

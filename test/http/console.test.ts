@@ -143,7 +143,7 @@ test('HTTP_CONSOLE turns it off', async () => {
     const response = await fetch(off.http + path);
     expect([response.status, await response.text()], path).toEqual([
       404,
-      'There is nothing at this path',
+      'There is nothing at this path. /docs/openapi.yaml has all paths.',
     ]);
   }
   expect((await fetch(`${off.http}/health`)).status).toBe(200);

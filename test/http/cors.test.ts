@@ -101,3 +101,21 @@ test('without CORS_ORIGINS an answer is as it was', async () => {
     await ask(closed, 'GET /health HTTP/1.1', []),
   );
 });
+
+test('the log names an origin that is refused, and no other', async () => {
+  const refused = 'https://refused.example';
+  for (const [server, isNamed] of [
+    [closed, true],
+    [listed, true],
+    [open, false],
+  ] as const) {
+    for (const origin of [refused, 'http://x', PAGE]) {
+      await ask(server, 'GET /health HTTP/1.1', [`Origin: ${origin}`]);
+    }
+    const lines = server.log().split('\n');
+    const told = lines.filter((line) => line.includes('CORS_ORIGINS does not name the origin'));
+    expect(told.some((line) => line.includes(refused))).toBe(isNamed);
+    expect(told.some((line) => line.includes('"http://x"'))).toBe(false);
+  }
+  expect(listed.log()).not.toContain(`"${PAGE}"`);
+});

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -101,6 +101,14 @@ describe('when a port is taken, the start is refused', () => {
       `another process listens there: set ${prefix}_PORT to a free port, or to 0`,
     );
     await Vectord.start(environment);
+  });
+
+  test('and leaves no keys behind, so that the next one shows those that it makes', async () => {
+    const environment = { DATA_PATH: dataPath };
+    await expectRefusal(new Vectord({ ...environment, HTTP_PORT: taken }), 1, 'HTTP_PORT');
+    expect(readdirSync(dataPath).filter((name) => name.startsWith('keys.json'))).toEqual([]);
+    await Vectord.start(environment);
+    expect(existsSync(join(dataPath, 'keys.json'))).toBe(true);
   });
 
   test('with both faults when it is both', async () => {

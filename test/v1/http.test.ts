@@ -117,6 +117,20 @@ describe('refusals', () => {
     expect(wrong.json).toEqual(problem(409, 'Conflict', 'CONFLICT', count));
   });
 
+  it.each([
+    ['/v1/points/serach', ': is POST /v1/points/search meant?'],
+    ['/v1/point/get', ': is POST /v1/points/get meant?'],
+    ['/v1/info/', ': is GET, HEAD /v1/info meant?'],
+    ['/v1/collections/a/points', '.'],
+    ['/v1/points/%67et', '.'],
+  ])('name what is meant by %s', async (path, question) => {
+    const headers = { 'api-key': server.keys.readonly };
+    const response = await fetch(server.http + path, { headers });
+    const pages = '/docs/openapi.yaml has all paths, /console is for people.';
+    const said = `There is nothing at this path${question} ${pages}`;
+    expect(await response.json()).toEqual(problem(404, 'Not Found', 'NOT_FOUND', said));
+  });
+
   it('come in the order of those below /points: key, route, role, body', async () => {
     const codes = async (path: string, key: string): Promise<unknown> => {
       const type = { 'content-type': 'application/json' };

@@ -412,6 +412,7 @@ mod tests {
     use std::fmt::Write;
 
     use super::*;
+    use crate::point_id::EXPECTED_ID;
 
     fn filter_of(text: &str) -> Result<Expression, String> {
         filter_for(Use::Finds, text)
@@ -541,11 +542,7 @@ mod tests {
                 "filter.$content_type.$in[1]",
                 "\"Image\" or \"Text\"",
             ),
-            (
-                r#"{"$id":"1"}"#,
-                "filter.$id",
-                "a UUID (8-4-4-4-12 hexadecimal digits) that is not nil",
-            ),
+            (r#"{"$id":"1"}"#, "filter.$id", EXPECTED_ID),
         ] {
             assert_eq!(
                 filter_of(json),

@@ -14,6 +14,8 @@ const PARTS: [&str; 5] = ["vector", "content_type", "content", "metadata", "dist
 const WITH_DISTANCE: &str =
     "an array of \"vector\", \"content_type\", \"content\", \"metadata\" and \"distance\"";
 const WITHOUT: &str = "an array of \"vector\", \"content_type\", \"content\" and \"metadata\"";
+const PART: &str = "\"vector\", \"content_type\", \"content\", \"metadata\" or \"distance\"";
+const PAYLOAD_PART: &str = "\"vector\", \"content_type\", \"content\" or \"metadata\"";
 
 /// What a search answers unless it is told what to.
 pub const DISTANCE: u8 = 16;
@@ -44,24 +46,38 @@ struct Include {
     outcome: Result<(), Wrong>,
 }
 
+impl Include {
+    /// `expected` says what a search may have, and what other reads may.
+    fn refuse(&mut self, path: &str, found: Found, expected: [&'static str; 2]) {
+        let [with_distance, without] = expected;
+        let expected = if self.names.len() == ALL_PARTS {
+            with_distance
+        } else {
+            without
+        };
+        self.outcome = Err(Wrong::new(path, found, expected));
+    }
+}
+
 impl<'de> Container<'de> for Include {
     fn array<A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
+        let mut at = 0;
         while let Some(raw) = items.next_element::<&RawValue>()? {
             let Some(place) = named(self.names, Some(raw)) else {
-                self.other(Found::of(raw));
+                self.refuse(
+                    &format!("include[{at}]"),
+                    Found::of(raw),
+                    [PART, PAYLOAD_PART],
+                );
                 return skip_items(items);
             };
             self.bits |= 1 << place;
+            at += 1;
         }
         Ok(())
     }
 
     fn other(&mut self, found: Found) {
-        let expected = if self.names.len() == ALL_PARTS {
-            WITH_DISTANCE
-        } else {
-            WITHOUT
-        };
-        self.outcome = Err(Wrong::new("include", found, expected));
+        self.refuse("include", found, [WITH_DISTANCE, WITHOUT]);
     }
 }

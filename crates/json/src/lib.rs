@@ -29,6 +29,8 @@ mod write;
 pub use filter_texts::{check_filter_of_delete, check_filters, filter_of};
 pub use ids::{Deletes, Gets, Scroll, counts, deletes, gets, scroll};
 pub use metadata_texts::{MetadataList, metadata_texts};
+pub use named::EXPECTED_COLLECTION;
+pub use point_id::EXPECTED_ID;
 pub use points::{ContentFault, Points, point, points};
 pub use queries::{Queries, queries, query};
 pub use refusal::{Found, Refusal, Wrong};

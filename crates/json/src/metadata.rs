@@ -19,6 +19,8 @@ pub const MAX_BYTES: usize = 64 << 10;
 const MAX_WHOLE: u64 = 1 << 53;
 
 const VALUE: &str = "a string, a boolean, a finite number, null, or an array of one kind of them";
+const FLAT: &str = "a string, a boolean, a finite number, null, or an array of one kind of them; \
+    what an object has is written as keys, such as a.b";
 const ITEM: &str = "a string, a boolean or a finite number, of the same kind as the first item";
 const WHOLE: &str = "a whole number within ±2^53, or a string";
 pub const TEXT: &str = "Unicode text";
@@ -87,7 +89,10 @@ impl Metadata<'_> {
         if raw.get() != "null"
             && let Err((found, expected)) = kind_of(raw)
         {
-            let expected = expected.unwrap_or(VALUE);
+            let expected = match found {
+                Found::Object => FLAT,
+                _ => expected.unwrap_or(VALUE),
+            };
             self.refuse(path, found, expected);
             return Ok(());
         }
@@ -128,14 +133,13 @@ impl<'de> Container<'de> for Metadata<'_> {
         self.push("{")?;
         while let Some(key) = members.next_key::<&RawValue>()? {
             let name = decode(key.get()).unwrap_or_default();
-            let shown = || Found::of(key);
-            let about = "a key of metadata";
+            let path = format!("metadata.{}", beginning(&name));
             if str::from_utf8(&name).is_err() {
-                self.refuse(about, shown(), TEXT);
+                self.refuse(&path, Found::Key, TEXT);
             } else if name.starts_with(b"$") {
-                self.refuse(about, shown(), "one that does not begin with \"$\"");
+                self.refuse(&path, Found::Key, "one that does not begin with \"$\"");
             } else if keys.contains(&name) {
-                self.refuse(about, shown(), "each key once");
+                self.refuse(&path, Found::Twice, "each key once");
             }
             if self.outcome.is_err() {
                 members.next_value::<IgnoredAny>()?;
@@ -146,7 +150,6 @@ impl<'de> Container<'de> for Metadata<'_> {
             }
             self.push(key.get())?;
             self.push(":")?;
-            let path = format!("metadata.{}", beginning(&name));
             keys.insert(name);
             self.value(&path, members.next_value()?)?;
             if self.outcome.is_err() {
@@ -237,12 +240,11 @@ mod tests {
 
     #[test]
     fn what_is_no_flat_object_is_refused_with_its_place() {
-        let key = "a key of metadata";
         for (text, expected) in [
             ("[]", "metadata: an object".to_owned()),
             ("null", "metadata: an object".to_owned()),
             ("\"x\"", "metadata: an object".to_owned()),
-            (r#"{"a":{}}"#, format!("metadata.a: {VALUE}")),
+            (r#"{"a":{}}"#, format!("metadata.a: {FLAT}")),
             (r#"{"a":[[]]}"#, format!("metadata.a[0]: {ITEM}")),
             (r#"{"a":[1,null]}"#, format!("metadata.a[1]: {ITEM}")),
             (r#"{"a":[1,"x"]}"#, format!("metadata.a[1]: {ITEM}")),
@@ -255,11 +257,17 @@ mod tests {
                 format!("metadata.a[1]: {WHOLE}"),
             ),
             (r#"{"a":"\ud800"}"#, format!("metadata.a: {TEXT}")),
-            (r#"{"\ud800":1}"#, format!("{key}: {TEXT}")),
-            (r#"{"a":1,"\u0061":2}"#, format!("{key}: each key once")),
+            (
+                r#"{"\ud800":1}"#,
+                format!("metadata.\u{fffd}\u{fffd}\u{fffd}: {TEXT}"),
+            ),
+            (
+                r#"{"a":1,"\u0061":2}"#,
+                "metadata.a: each key once".to_owned(),
+            ),
             (
                 r#"{"a":1,"\u0024b":2}"#,
-                format!("{key}: one that does not begin with \"$\""),
+                "metadata.$b: one that does not begin with \"$\"".to_owned(),
             ),
         ] {
             assert_eq!(read(text), Err(expected), "{text}");

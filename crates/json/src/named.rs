@@ -85,15 +85,15 @@ pub fn flag(name: &str, raw: Option<&RawValue>) -> Result<bool, Wrong> {
     }
 }
 
+/// What the field `collection` may hold.
+pub const EXPECTED_COLLECTION: &str = "\"default\", or no collection: there is one, in which a key of \
+    metadata tells points apart";
+
 /// Checks the field `collection`: there is one collection.
 pub fn check_collection(raw: Option<&RawValue>) -> Result<(), Wrong> {
     match raw.map(Found::of) {
         None => Ok(()),
         Some(Found::Text(name)) if name == "default" => Ok(()),
-        Some(found) => Err(Wrong::new(
-            "collection",
-            found,
-            "\"default\", or no collection",
-        )),
+        Some(found) => Err(Wrong::new("collection", found, EXPECTED_COLLECTION)),
     }
 }

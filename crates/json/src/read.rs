@@ -67,6 +67,14 @@ pub fn container<'de, C: Container<'de>, T>(
     })
 }
 
+/// What the parser says of a text that is not JSON, or what it does not see.
+fn fault(text: &str, error: &serde_json::Error) -> String {
+    if text.starts_with('\u{feff}') {
+        return "it begins with a byte order mark (U+FEFF), expected none".to_owned();
+    }
+    error.to_string()
+}
+
 fn read<'de, L>(
     body: &'de [u8],
     attempt: impl Fn(&'de str, Way) -> serde_json::Result<Result<L, Refusal>>,
@@ -79,7 +87,7 @@ fn read<'de, L>(
         return outcome;
     }
     let checked = serde_json::from_str::<IgnoredAny>(text);
-    checked.map_err(|error| Refusal::Broken(error.to_string()))?;
+    checked.map_err(|error| Refusal::Broken(fault(text, &error)))?;
     // It is JSON, so that nothing fails but an allocation.
     attempt(text, Way::Careful).unwrap_or(Err(Refusal::NoMemory))
 }

@@ -26,6 +26,9 @@ pub enum Refusal {
     NoMemory,
 }
 
+/// What a path begins with if the value is too long.
+const LENGTH_OF: &str = "the length of ";
+
 /// A value that is not what is expected at its place.
 #[derive(Debug, PartialEq)]
 pub struct Wrong {
@@ -58,11 +61,12 @@ impl Wrong {
 
     /// The same, within something that has this path.
     pub(crate) fn within(self, prefix: &str) -> Wrong {
-        let path = if self.path.is_empty() {
-            prefix.to_owned()
-        } else {
-            format!("{prefix}.{}", self.path)
+        let (about, path) = match self.path.strip_prefix(LENGTH_OF) {
+            Some(path) => (LENGTH_OF, path),
+            None => ("", &*self.path),
         };
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{about}{prefix}{dot}{path}");
         Wrong { path, ..self }
     }
 }
@@ -76,6 +80,8 @@ pub enum Found {
     Unknown,
     /// More than one value.
     Twice,
+    /// A key that is none.
+    Key,
     /// `null`.
     Null,
     /// `true` or `false`.

@@ -2,7 +2,9 @@
 
 use std::fmt::Debug;
 
-use vectord_json::{Deletes, Found, Gets, Refusal, Scroll, Wrong};
+use vectord_json::{
+    Deletes, EXPECTED_COLLECTION, EXPECTED_ID, Found, Gets, Refusal, Scroll, Wrong,
+};
 
 const FIRST: &str = "00112233-4455-6677-8899-aabbccddeeff";
 const SECOND: &str = "FFEEDDCC-BBAA-9988-7766-554433221100";
@@ -70,7 +72,7 @@ fn ids_are_read_in_their_order_each_as_often_as_it_comes() {
 
 #[test]
 fn ids_that_are_none_or_too_many_are_refused() {
-    let id = "a UUID (8-4-4-4-12 hexadecimal digits) that is not nil";
+    let id = EXPECTED_ID;
     let bad = format!(r#"{{"ids":["{FIRST}",7,"x"]}}"#);
     refuse(gets, &bad, "ids[1]", Found::Number(7.0), id);
     refuse(gets, "{}", "ids", Found::Missing, "an array of ids");
@@ -86,8 +88,11 @@ fn ids_that_are_none_or_too_many_are_refused() {
     let known = "only ids, include, vector_format and collection";
     refuse(gets, r#"{"ids":[],"id":[]}"#, "id", Found::Unknown, known);
     let parts = "an array of \"vector\", \"content_type\", \"content\" and \"metadata\"";
-    let distance = r#"{"ids":[],"include":["distance"]}"#;
-    refuse(gets, distance, "include", text("distance"), parts);
+    let include = r#"{"ids":[],"include":"vector"}"#;
+    refuse(gets, include, "include", text("vector"), parts);
+    let part = "\"vector\", \"content_type\", \"content\" or \"metadata\"";
+    let distance = r#"{"ids":[],"include":["vector","distance"]}"#;
+    refuse(gets, distance, "include[1]", text("distance"), part);
     let many = format!(
         r#"{{"ids":[{}"{FIRST}"]}}"#,
         format!(r#""{FIRST}","#).repeat(3)
@@ -224,7 +229,7 @@ fn points_are_counted_all_or_those_that_pass() {
         Found::Unknown,
         "only filter and collection",
     );
-    let other = "\"default\", or no collection";
+    let other = EXPECTED_COLLECTION;
     refuse(
         counts,
         r#"{"collection":"x"}"#,

@@ -1,6 +1,6 @@
 //! What bodies that search for neighbours say, and why they are refused.
 
-use vectord_json::{Found, Refusal, SearchForm, Searches, Wrong};
+use vectord_json::{EXPECTED_ID, Found, Refusal, SearchForm, Searches, Wrong};
 
 const ID: &str = "00112233-4455-6677-8899-aabbccddeeff";
 
@@ -138,12 +138,7 @@ fn bodies_without_a_query_or_with_too_many_are_refused() {
             text(ID),
             "either it or a vector",
         ),
-        (
-            r#"{"like":"x"}"#.to_owned(),
-            "like",
-            text("x"),
-            "a UUID (8-4-4-4-12 hexadecimal digits) that is not nil",
-        ),
+        (r#"{"like":"x"}"#.to_owned(), "like", text("x"), EXPECTED_ID),
         (
             r#"{"vector":[1],"limit":1}"#.to_owned(),
             "similarity",
@@ -164,6 +159,7 @@ fn bodies_without_a_query_or_with_too_many_are_refused() {
 #[test]
 fn fields_that_are_not_as_they_should_be_are_named() {
     let distance = "a finite number, not negative";
+    let part = "\"vector\", \"content_type\", \"content\", \"metadata\" or \"distance\"";
     let parts =
         "an array of \"vector\", \"content_type\", \"content\", \"metadata\" and \"distance\"";
     for (body, path, found, expected) in [
@@ -200,11 +196,11 @@ fn fields_that_are_not_as_they_should_be_are_named() {
         ),
         (
             with(r#","include":["vector","payload"]"#),
-            "include",
+            "include[1]",
             text("payload"),
-            parts,
+            part,
         ),
-        (with(r#","include":[[]]"#), "include", Found::Array, parts),
+        (with(r#","include":[[]]"#), "include[0]", Found::Array, part),
         (
             with(r#","vector_format":"hex""#),
             "vector_format",

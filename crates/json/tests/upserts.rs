@@ -2,7 +2,9 @@
 
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, Engine};
 use proptest::prelude::*;
-use vectord_json::{ContentFault, Found, Points, Refusal, Upserts, Wrong};
+use vectord_json::{
+    ContentFault, EXPECTED_COLLECTION, EXPECTED_ID, Found, Points, Refusal, Upserts, Wrong,
+};
 
 const MAX_ITEMS: usize = 3;
 const MAX_CONTENT: usize = 10;
@@ -97,7 +99,7 @@ fn what_is_unknown_or_given_twice_is_named() {
 #[test]
 fn what_is_not_as_it_should_be_is_named() {
     let vector = "an array of numbers, or base64 of little-endian 32-bit floats";
-    let id = "a UUID (8-4-4-4-12 hexadecimal digits) that is not nil";
+    let id = EXPECTED_ID;
     let text = |text: &str| Found::Text(text.to_owned());
     for (body, path, found, expected) in [
         (
@@ -184,7 +186,7 @@ fn what_is_not_as_it_should_be_is_named() {
             r#"{"points":[],"collection":"other"}"#.to_owned(),
             "collection",
             text("other"),
-            "\"default\", or no collection",
+            EXPECTED_COLLECTION,
         ),
     ] {
         assert_eq!(wrong(&body), (path.to_owned(), found, expected), "{body}");

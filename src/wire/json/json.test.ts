@@ -123,7 +123,10 @@ describe('readPoint', () => {
     ['', 'The body is empty, expected a JSON object'],
     ['{"vector":5', 'The body is not valid JSON: EOF while parsing an object at line 1 column 11'],
     ['{"vector":5,}', 'The body is not valid JSON: key must be a string at line 1 column 13'],
-    ['\ufeff{}', 'The body is not valid JSON: expected value at line 1 column 1'],
+    [
+      '\ufeff{}',
+      'The body is not valid JSON: it begins with a byte order mark (U+FEFF), expected none',
+    ],
   ])('refuses the text %s', (text, message) => {
     expect(refusal(() => readPointText(text))).toBe(message);
   });

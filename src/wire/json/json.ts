@@ -1,3 +1,4 @@
+import { adviceOnField, adviceOnSimilarity } from '../../core/advice.js';
 import { invalid, VectordError } from '../../core/errors.js';
 import type { Limits } from '../../core/limits.js';
 import { ContentType, type Query, type Similarity } from '../../core/model.js';
@@ -57,10 +58,17 @@ function refused(read: native.JsonRefusal, limits: Limits): VectordError {
     case 'TooMany':
       return tooManyItems(limits, about, count);
     case 'Wrong':
-      return invalid(`${about || 'The body'} is ${describe(read)}, expected ${expected}`);
+      return invalid(
+        `${about || 'The body'} is ${describe(read)}, expected ${expected}${adviceOn(read)}`,
+      );
     default:
       return new VectordError('OVERLOADED', 'There is no memory for the body');
   }
+}
+
+function adviceOn({ about, found, text }: native.JsonRefusal): string {
+  if (found === 'unknown') return adviceOnField(about);
+  return about.endsWith('similarity') ? adviceOnSimilarity(text) : '';
 }
 
 const LONGEST_QUOTE = 40;

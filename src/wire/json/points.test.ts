@@ -114,7 +114,8 @@ describe('bodies of /v1', () => {
       [
         readUpsert,
         { points: [{ vector: [1] }] },
-        'INVALID_ARGUMENT: points[0]: vector has 1 dimensions, this service stores 2',
+        'INVALID_ARGUMENT: points[0]: vector has 1 dimensions, this service stores 2; a service ' +
+          'with an empty folder stores such vectors if it is started with DIMENSION=1',
       ],
       [
         readUpsert,
@@ -145,7 +146,8 @@ describe('bodies of /v1', () => {
       [
         readSearch,
         { queries: [search, { ...search, vector: [1] }] },
-        'INVALID_ARGUMENT: queries[1]: vector has 1 dimensions, this service stores 2',
+        'INVALID_ARGUMENT: queries[1]: vector has 1 dimensions, this service stores 2; a service ' +
+          'with an empty folder stores such vectors if it is started with DIMENSION=1',
       ],
     ] as const) {
       expect(refusal(() => read(bytes(body), RULES))).toContain(message);

@@ -208,6 +208,7 @@ fn wrong_value(wrong: Wrong) -> JsonRefusal {
         Found::Missing => words("missing"),
         Found::Unknown => words("unknown"),
         Found::Twice => words("given twice"),
+        Found::Key => words("a key"),
         Found::Null => words("null"),
         Found::Bool(true) => words("true"),
         Found::Bool(false) => words("false"),

@@ -1,3 +1,4 @@
+import { EXPECTED_ID } from '../../../core/advice.js';
 import { invalid } from '../../../core/errors.js';
 import { isNilAt, parsePointId, POINT_ID_BYTES, type PointId } from '../../../core/point-id.js';
 import type { ByteArena } from '../byte-arena.js';
@@ -9,8 +10,7 @@ export function readId(reader: WireReader, field: string): PointId {
   const text = reader.string();
   const id = parsePointId(text);
   if (id !== undefined && !isNilAt(id, 0)) return id;
-  const expected = 'a UUID (8-4-4-4-12 hexadecimal digits) that is not nil';
-  throw invalid(`${field} is ${quote(text)}, expected ${expected}`);
+  throw invalid(`${field} is ${quote(text)}, expected ${EXPECTED_ID}`);
 }
 
 /** Appends the next of several ids. */

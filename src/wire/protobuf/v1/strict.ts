@@ -1,3 +1,4 @@
+import { EXPECTED_COLLECTION } from '../../../core/advice.js';
 import { invalid, type VectordError } from '../../../core/errors.js';
 import { quote } from '../quote.js';
 import type { WireReader } from '../wire-reader.js';
@@ -35,5 +36,5 @@ export function readBool(reader: WireReader): boolean {
 export function readCollection(reader: WireReader): void {
   const name = reader.string();
   if (name === '' || name === 'default') return;
-  throw invalid(`collection is ${quote(name)}, expected "default", or no collection`);
+  throw invalid(`collection is ${quote(name)}, expected ${EXPECTED_COLLECTION}`);
 }
