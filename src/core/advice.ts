@@ -1,26 +1,24 @@
-/** Of fields that other stores have, by their names there, what there is here instead. */
-const INSTEAD: ReadonlyMap<string, string> = new Map(
+/** Fields that other stores have, by their names there, and what there is here instead. */
+const INSTEAD: readonly (readonly [names: readonly string[], instead: string])[] = [
+  [['offset', 'skip'], 'a page comes `after` the `next` of the one before'],
+  [['order_by', 'sort', 'sort_by'], 'a search is closest first, and a scroll has `order`'],
+  [['group_by', 'group_size'], 'nothing is grouped: ask for more, and group the answer'],
+  [['k', 'top_k', 'top', 'n_results', 'topK'], 'the greatest number of points is `limit`'],
+  [['payload', 'properties', 'attributes'], 'a point carries `content` and `metadata`'],
+  [['document', 'documents', 'text', 'page_content'], 'the text of a point is its `content`'],
+  [['values', 'embedding', 'embeddings'], 'the values of a point are its `vector`'],
+  [['where', 'expr', 'query_filter'], 'what has to hold is the `filter`'],
+  [['metric', 'distance', 'metric_type'], 'how closeness is measured is the `similarity`'],
   [
-    [['offset', 'skip'], 'a page comes `after` the `next` of the one before'],
-    [['order_by', 'sort', 'sort_by'], 'a search is closest first, and a scroll has `order`'],
-    [['group_by', 'group_size'], 'nothing is grouped: ask for more, and group the answer'],
-    [['k', 'top_k', 'top', 'n_results', 'topK'], 'the greatest number of points is `limit`'],
-    [['payload', 'properties', 'attributes'], 'a point carries `content` and `metadata`'],
-    [['document', 'documents', 'text', 'page_content'], 'the text of a point is its `content`'],
-    [['values', 'embedding', 'embeddings'], 'the values of a point are its `vector`'],
-    [['where', 'expr', 'query_filter'], 'what has to hold is the `filter`'],
-    [['metric', 'distance', 'metric_type'], 'how closeness is measured is the `similarity`'],
-    [
-      ['with_payload', 'with_vectors', 'with_vector', 'include_values', 'output_fields'],
-      '`include` lists what is answered of points',
-    ],
-    [['score_threshold', 'distance_threshold'], '`max_distance` leaves out what is farther'],
-    [
-      ['collection_name', 'namespace', 'partition', 'tenant', 'class'],
-      'there is one collection, in which a key of `metadata` tells points apart',
-    ],
-  ].flatMap(([names, instead]) => (names as string[]).map((name) => [name, instead as string])),
-);
+    ['with_payload', 'with_vectors', 'with_vector', 'include_values', 'output_fields'],
+    '`include` lists what is answered of points',
+  ],
+  [['score_threshold', 'distance_threshold'], '`max_distance` leaves out what is farther'],
+  [
+    ['collection_name', 'namespace', 'partition', 'tenant', 'class'],
+    'there is one collection, in which a key of `metadata` tells points apart',
+  ],
+];
 
 /** What an id has to be. The namespace is that of the clients. */
 export const EXPECTED_ID =
@@ -35,7 +33,8 @@ const PRODUCTS = /^(?:dot|ip|inner|max_?inner)/i;
 
 /** What a message says besides of a field at this path that there is not; empty for most. */
 export function adviceOnField(path: string): string {
-  const instead = INSTEAD.get(path.slice(path.lastIndexOf('.') + 1));
+  const name = path.slice(path.lastIndexOf('.') + 1);
+  const [, instead] = INSTEAD.find(([names]) => names.includes(name)) ?? [];
   return instead === undefined ? '' : `; ${instead}`;
 }
 

@@ -133,6 +133,49 @@ describe('bodies of /v1', () => {
         'INVALID_ARGUMENT: points[0].metadata.a is an object, expected a string, a boolean, a finite',
       ],
       [
+        readUpsert,
+        { points: [{ vector: [1, 2], payload: {} }] },
+        'INVALID_ARGUMENT: points[0].payload is unknown, expected only id, vector, content, ' +
+          'content_type and metadata; a point carries `content` and `metadata`',
+      ],
+      [
+        readUpsert,
+        { points: [], collection: 'books' },
+        'INVALID_ARGUMENT: collection is "books", expected "default", or no collection: there is ' +
+          'one, in which a key of metadata tells points apart',
+      ],
+      [
+        readUpsert,
+        { points: [{ vector: [1, 2], id: 'doc-42' }] },
+        'INVALID_ARGUMENT: points[0].id is "doc-42", expected a UUID (8-4-4-4-12 hexadecimal ' +
+          'digits) that is not nil; idFor and id_for of the clients make one of any text, of ' +
+          'version 5 in the namespace 1f798449-f176-40ab-9cbe-569099033734',
+      ],
+      [
+        readUpsert,
+        { points: [{ vector: [1, 2], metadata: { $set: 1 } }] },
+        'INVALID_ARGUMENT: points[0].metadata.$set is a key, expected one that does not begin ' +
+          'with "$"',
+      ],
+      [
+        readUpsert,
+        { points: [{ vector: [1, 2], metadata: { a: 'x'.repeat(70_000) } }] },
+        'INVALID_ARGUMENT: the length of points[0].metadata is ',
+      ],
+      [
+        readSearch,
+        { ...search, offset: 10 },
+        'INVALID_ARGUMENT: offset is unknown, expected only vector, like, similarity, limit, ef, ' +
+          'exact, max_distance, filter and include, or queries; vector_format and collection; a ' +
+          'page comes `after` the `next` of the one before',
+      ],
+      [
+        readSearch,
+        { ...search, similarity: 'Dot' },
+        'INVALID_ARGUMENT: similarity is "Dot", expected "Euclidean" or "Manhattan" or "Hamming" ' +
+          'or "Cosine"; of vectors of length 1, Cosine is 1 less the inner product',
+      ],
+      [
         readSearch,
         { ...search, fliter: {} },
         'INVALID_ARGUMENT: fliter is unknown, expected only vector, like, similarity',
