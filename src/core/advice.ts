@@ -1,8 +1,13 @@
 /** Fields that other stores have, by their names there, and what there is here instead. */
 const INSTEAD: readonly (readonly [names: readonly string[], instead: string])[] = [
   [['offset', 'skip'], 'a page comes `after` the `next` of the one before'],
-  [['order_by', 'sort', 'sort_by'], 'a search is closest first, and a scroll has `order`'],
-  [['group_by', 'group_size'], 'nothing is grouped: ask for more, and group the answer'],
+  [['offset', 'skip'], 'a search has no pages: more points come by a greater `limit`'],
+  [['order_by', 'sort', 'sort_by'], '`order` is "oldest" or "newest"'],
+  [['order_by', 'sort', 'sort_by'], 'the `similarity` says in which order points come'],
+  [
+    ['group_by', 'group_size'],
+    'nothing is grouped: ask for a greater `limit`, and group the answer',
+  ],
   [['k', 'top_k', 'top', 'n_results', 'topK'], 'the greatest number of points is `limit`'],
   [['payload', 'properties', 'attributes'], 'a point carries `content` and `metadata`'],
   [['document', 'documents', 'text', 'page_content'], 'the text of a point is its `content`'],
@@ -16,7 +21,7 @@ const INSTEAD: readonly (readonly [names: readonly string[], instead: string])[]
   [['score_threshold', 'distance_threshold'], '`max_distance` leaves out what is farther'],
   [
     ['collection_name', 'namespace', 'partition', 'tenant', 'class'],
-    'there is one collection, in which a key of `metadata` tells points apart',
+    'the one `collection` is `default`: a key of `metadata` tells points apart',
   ],
 ];
 
@@ -31,15 +36,24 @@ export const EXPECTED_COLLECTION =
 
 const PRODUCTS = /^(?:dot|ip|inner|max_?inner)/i;
 
-/** What a message says besides of a field at this path that there is not; empty for most. */
-export function adviceOnField(path: string): string {
+/**
+ * What a message says besides of a field at this path that there is not; empty for most, and where the
+ * fields that are expected are others.
+ */
+export function adviceOnField(path: string, expected: string): string {
   const name = path.slice(path.lastIndexOf('.') + 1);
-  const [, instead] = INSTEAD.find(([names]) => names.includes(name)) ?? [];
+  const fields = new Set(expected.split(/[^a-z_]+/));
+  const isThere = (instead: string): boolean =>
+    Array.from(instead.matchAll(/`([a-z_]+)`/g), ([, field = '']) => field).some((field) =>
+      fields.has(field),
+    );
+  const advice = INSTEAD.find(([names, text]) => names.includes(name) && isThere(text));
+  const [, instead] = advice ?? [];
   return instead === undefined ? '' : `; ${instead}`;
 }
 
 /** What a message says besides of a similarity that there is not; empty for most. */
 export function adviceOnSimilarity(found: string | undefined): string {
   if (found === undefined || !PRODUCTS.test(found)) return '';
-  return '; of vectors of length 1, Cosine is 1 less the inner product';
+  return '; of vectors of length 1, Cosine is 1 minus the inner product';
 }

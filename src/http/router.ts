@@ -5,6 +5,7 @@ import type { Keys } from '../auth/keys.js';
 import { authenticateScraper, authorize, type Access } from './auth.js';
 import { noteWrite } from './connections.js';
 import type { Context, RequestState } from './context.js';
+import { isBelowV1 } from './path.js';
 
 const CONSOLE = '/console';
 
@@ -45,20 +46,31 @@ export function createRouter(table: readonly Route[], keys: Keys): Router<Reques
   return router;
 }
 
-/** More changes of letters than this make another path. */
+/** Of so many letters one may be another one, and no more than three in all. */
+const LETTERS_PER_EDIT = 5;
 const MOST_EDITS = 3;
 
 /** The refusal of a path that is none of these routes. It names the nearest, and where all are listed. */
 export function notFound(path: string, table: readonly Route[]): VectordError {
   const paths = table.map((route) => route.path).filter((known) => !known.includes(':'));
-  const meant = nearest(path.replace(/\/+$/, ''), paths, MOST_EDITS);
-  const methods = allowedMethods(table.filter((route) => route.path === meant));
-  const question = meant === undefined || meant === '/' ? '' : `: is ${methods} ${meant} meant?`;
+  const given = path.replace(/\/+$/, '');
+  const mostEdits = Math.min(MOST_EDITS, Math.floor(given.length / LETTERS_PER_EDIT));
+  const operation = isBelowV1(path) ? paths.find((known) => isOperation(known, given)) : undefined;
+  const meant = nearest(given, paths, mostEdits) ?? operation;
+  const method = table.find((route) => route.path === meant)?.method;
+  const question = meant === undefined || meant === '/' ? '' : `: is ${method} ${meant} meant?`;
   const pages = ['/docs/openapi.yaml has all paths'];
   if (paths.includes(CONSOLE)) pages.push(`${CONSOLE} is for people`);
   return new VectordError(
     'NOT_FOUND',
     `There is nothing at this path${question || '.'} ${pages.join(', ')}.`,
+  );
+}
+
+/** Whether a path ends with the name of this operation of `/v1`. */
+function isOperation(known: string, path: string): boolean {
+  return (
+    isBelowV1(known) && path.slice(path.lastIndexOf('/')) === known.slice(known.lastIndexOf('/'))
   );
 }
 

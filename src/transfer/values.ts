@@ -42,7 +42,8 @@ function itemsOf(list: string): unknown {
     // NumPy has no commas.
   }
   const inner = list.slice(1, -1).trim();
-  const items = inner === '' ? [] : inner.split(/\s*,\s*|\s+/);
+  // Not both: a comma between spaces may be that of a decimal fraction.
+  const items = inner === '' ? [] : inner.split(inner.includes(',') ? /\s*,\s*/ : /\s+/);
   if (items.includes('...')) {
     throw new RowFault(
       'the vector is cut short by "...": write it by json.dumps(vector.tolist()), since NumPy leaves ' +
@@ -59,11 +60,13 @@ function floatsFrom(values: unknown): Float32Array {
   return floats;
 }
 
+/** A number in a text, which Number() would also read in other bases. */
+const DECIMAL = /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|Infinity)$/i;
+
 function numberOf(value: unknown, what: string): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
-  if (!Number.isNaN(number)) return number;
+  if (typeof value === 'string' && DECIMAL.test(value.trim())) return Number(value);
   throw new RowFault(`${what} is ${kindOf(value)}, expected a number`);
 }
 

@@ -111,15 +111,18 @@ describe('columns', () => {
   });
 
   test('of CSV may hold vectors as pandas writes NumPy, and as PostgreSQL writes arrays', async () => {
-    const cells = ['[1. 2. 3.\n 4.e+00]', '{1,2,3,4}', '[1 2 ... 4]', '[1,2,3,nan]'];
+    const good = ['[1. 2. 3.\n 4.e+00]', '{1,2,3,4}'];
+    const cells = [...good, '[1 2 ... 4]', '[1,2,3,nan]', '[1,2 3,4]', '[0x1 2 3 4]'];
     const path = fileOf('t.csv', `vector\n${cells.map((cell) => `"${cell}"\n`).join('')}`);
     const { stdout } = await run(server, 'import', path);
-    expect(stdout).toContain('2 points stored, 0 replaced, 2 rows rejected\n');
+    expect(stdout).toContain('2 points stored, 0 replaced, 4 rows rejected\n');
     const vectors = (await points()).map(({ vector }) => vector);
     expect(vectors).toEqual([Float32Array.from(VECTOR), Float32Array.from(VECTOR)]);
     expect(rejectsOf(path)).toEqual({
       3: expect.stringMatching(/^the vector is cut short by "\.\.\.": write it by/) as string,
       4: 'vector[3] is a text, expected a number',
+      5: 'vector[1] is a text, expected a number',
+      6: 'vector[0] is a text, expected a number',
     });
   });
 
@@ -311,6 +314,7 @@ describe('bad rows', () => {
         '{"vector": [1,2,3,4], "id": "NaN"}',
         '{"vector": [1,2,3,4], "id": "1.0"}',
         '{"vector": [1,2,3,4], "id": "1.5", "metadata": {"id": 1, "content": "vector"}}',
+        '{"vector": [1,2,3,4], "p": NaN}',
         '',
       ].join('\n'),
     );
@@ -323,6 +327,7 @@ describe('bad rows', () => {
       3: 'metadata.l[1] is null, expected a value: leave it out',
       4: expect.stringContaining(`the id is NaN, ${float}`) as string,
       5: expect.stringContaining(`the id is 1.0, ${float}`) as string,
+      7: 'the line is no JSON: it has NaN',
     });
     expect((await points()).map((point) => point.id)).toEqual([idFor('1.5')]);
   });

@@ -120,8 +120,11 @@ describe('refusals', () => {
   it.each([
     ['/v1/points/serach', ': is POST /v1/points/search meant?'],
     ['/v1/point/get', ': is POST /v1/points/get meant?'],
-    ['/v1/info/', ': is GET, HEAD /v1/info meant?'],
-    ['/v1/collections/a/points', '.'],
+    ['/v1/info/', ': is GET /v1/info meant?'],
+    ['/v1/search', ': is POST /v1/points/search meant?'],
+    ['/v1/collections/a/points/upsert', ': is POST /v1/points/upsert meant?'],
+    ['/v1/collections/a', '.'],
+    ['/v1/points', '.'],
     ['/v1/points/%67et', '.'],
   ])('name what is meant by %s', async (path, question) => {
     const headers = { 'api-key': server.keys.readonly };

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from vectord_client import (
@@ -89,6 +90,7 @@ def with_metadata(metadata: Any) -> list[NewPoint]:
         ),
         ("delete_all", (-1,), "confirm cannot be sent"),
         ("delete_all", (None,), "confirm is None, expected the number of points that there are: "),
+        ("delete_all", (np.True_,), "confirm is True, expected the number of points that there"),
         ("delete_all", (True,), r"confirm is True, .*: client\.delete_all\(client\.count\(\)\)"),
         ("scroll_page", (-1,), "limit cannot be sent"),
     ],
@@ -113,6 +115,7 @@ async def test_what_cannot_be_sent_is_a_value_error_that_names_it(
         (object(), "cannot be written as JSON: .* is a object"),
         (math.nan, "is nan, expected a finite number; None stands for no value"),
         ([1.0, -math.inf], "is -inf, expected a finite number"),
+        (np.datetime64("2026-01-02"), r"is of the type datetime64: write str\(\) of it as a text"),
         ("a\ud800", "has a half of a surrogate pair, expected Unicode"),
     ],
 )
@@ -217,6 +220,8 @@ async def test_a_query_that_cannot_be_sent_is_a_value_error(
         ({"address": []}, "address is empty, expected host:port of one node or more"),
         ({"address": ["grpc://a:1", "b:1"]}, "address is .*, expected addresses of one scheme"),
         ({"address": "grpc://a:1", "tls": Tls()}, "tls is given for 'grpc://a:1', expected grpcs"),
+        ({"address": "grpc://a:1", "tls": True}, "tls is of the type bool, expected a Tls"),
+        ({"address": "grpc://u:secret@a:1"}, r"address is 'grpc://\.\.\.@a:1', expected host"),
         ({"key": ""}, "key is empty, expected an API key of the service"),
         ({"address": None}, "address is None, expected host:port"),
         ({"key": "a\nb"}, r"key has the character U\+000A at index 1, expected printable ASCII"),

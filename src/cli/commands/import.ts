@@ -70,7 +70,11 @@ export function importCommand(): Command {
       delimiter,
     )
     .addOption(
-      choice('--nan <WHAT>', 'what a NaN in a column of metadata is: empty leaves it out', ON_NAN),
+      choice(
+        '--nan <WHAT>',
+        'what NaN in a column of numbers (such as year:number) is: empty leaves it out',
+        ON_NAN,
+      ),
     )
     .option('--source-name <NAME>', 'what ids of rows without one are made of; the file by default')
     .option('--rejects <FILE>', 'where rejected rows are listed')

@@ -20,6 +20,9 @@ async function* rowsOf(path: string, reader: ByteReader, after: number): AsyncGe
   }
 }
 
+/** What Python writes of numbers that are none. */
+const NO_JSON = /[:[,]\s*(NaN|-?Infinity)\s*[,\]}]/;
+
 /** What a line of JSON holds: the members of an object. */
 export function jsonRow({ number, text }: Line): Row {
   if (text === undefined) return faulty(number, 'the line is not in UTF-8');
@@ -27,7 +30,9 @@ export function jsonRow({ number, text }: Line): Row {
   try {
     value = exactJson(text);
   } catch (error) {
-    return faulty(number, `the line is no JSON: ${withoutText(messageOf(error))}`);
+    const named = NO_JSON.exec(text)?.[1];
+    const reason = named === undefined ? withoutText(messageOf(error)) : `it has ${named}`;
+    return faulty(number, `the line is no JSON: ${reason}`);
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const twice = keyGivenTwice(text, value);

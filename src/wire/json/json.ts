@@ -66,8 +66,8 @@ function refused(read: native.JsonRefusal, limits: Limits): VectordError {
   }
 }
 
-function adviceOn({ about, found, text }: native.JsonRefusal): string {
-  if (found === 'unknown') return adviceOnField(about);
+function adviceOn({ about, found, text, expected }: native.JsonRefusal): string {
+  if (found === 'unknown') return adviceOnField(about, expected);
   return about.endsWith('similarity') ? adviceOnSimilarity(text) : '';
 }
 

@@ -167,13 +167,13 @@ describe('bodies of /v1', () => {
         { ...search, offset: 10 },
         'INVALID_ARGUMENT: offset is unknown, expected only vector, like, similarity, limit, ef, ' +
           'exact, max_distance, filter and include, or queries; vector_format and collection; a ' +
-          'page comes `after` the `next` of the one before',
+          'search has no pages: more points come by a greater `limit`',
       ],
       [
         readSearch,
         { ...search, similarity: 'Dot' },
         'INVALID_ARGUMENT: similarity is "Dot", expected "Euclidean" or "Manhattan" or "Hamming" ' +
-          'or "Cosine"; of vectors of length 1, Cosine is 1 less the inner product',
+          'or "Cosine"; of vectors of length 1, Cosine is 1 minus the inner product',
       ],
       [
         readSearch,

@@ -2,6 +2,7 @@
 
 from uuid import UUID, uuid5
 
+from ._core.values import is_unicode
 from .errors import invalid
 
 # Every client of vectord has this namespace: the same text has the same id in all of them.
@@ -25,4 +26,6 @@ def id_for(text: str) -> str:
     """
     if not isinstance(text, str):
         raise invalid(f"text is {text!r}, expected a text")
+    if not is_unicode(text):
+        raise invalid("text has a half of a surrogate pair, expected Unicode")
     return str(uuid5(_NAMESPACE, text))

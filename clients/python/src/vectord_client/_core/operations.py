@@ -247,7 +247,7 @@ def delete_matching(filter: Filter) -> Call[Deleted]:
 
 
 def delete_all(confirm: int) -> Call[Deleted]:
-    if confirm is None or isinstance(confirm, bool):
+    if confirm is None or isinstance(confirm, bool | np.bool_):
         raise invalid(
             f"confirm is {confirm}, expected the number of points that there are: "
             "client.delete_all(client.count())"

@@ -155,6 +155,8 @@ def settings_of(
     schemes = {scheme for scheme, _ in found}
     if len(schemes) > 1:
         raise invalid(f"address is {address!r}, expected addresses of one scheme")
+    if tls is not None and not isinstance(tls, Tls):
+        raise invalid(f"tls is of the type {type(tls).__name__}, expected a Tls")
     if schemes == {"grpc"} and tls is not None:
         raise invalid(f"tls is given for {address!r}, expected grpcs:// or host:port")
     if schemes == {"grpcs"} and tls is None:
@@ -179,7 +181,9 @@ def _address_of(given: str) -> tuple[str, str]:
         )
     port = _TARGET.fullmatch(target.removesuffix("/") if scheme else target)
     if scheme not in ("", "grpc", "grpcs") or port is None or not 0 < int(port[1]) < 65_536:
-        raise invalid(f"address is {given!r}, {expected}")
+        # What stands before an @ may be a secret.
+        shown = re.sub(r"[^/]*@", "...@", given)
+        raise invalid(f"address is {shown!r}, {expected}")
     return scheme, port[0]
 
 

@@ -8,8 +8,11 @@ from enum import Enum
 from pathlib import PurePath
 from uuid import UUID
 
+import numpy as np
+
 # What to write in place of a value of these types. A datetime is a date, too.
 _INSTEAD: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    ((np.datetime64, np.timedelta64), "str() of it as a text"),
     (datetime, "its timestamp() as a number, or its isoformat() as a text"),
     ((date, time), "its isoformat() as a text"),
     (timedelta, "its total_seconds() as a number"),
