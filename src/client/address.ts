@@ -1,4 +1,4 @@
-import { array, wrong } from './checks.js';
+import { wrong } from './checks.js';
 import { InvalidArgumentError } from './errors.js';
 
 const EXPECTED = 'an address such as http://127.0.0.1:3000 or grpc://127.0.0.1:50051';
@@ -20,7 +20,8 @@ export interface Address {
  */
 export function parseAddresses(given: string | readonly string[]): [Address, ...Address[]] {
   if (typeof given === 'string') return [parseAddress(given)];
-  const [first, ...others] = Array.from(array('address', given), parseAddress);
+  if (!Array.isArray(given)) throw wrong('address', given, `${EXPECTED}, or an array of these`);
+  const [first, ...others] = Array.from(given as readonly string[], parseAddress);
   if (first === undefined) throw new InvalidArgumentError(`address is empty, expected ${EXPECTED}`);
   for (const [at, { protocol, isSecure }] of others.entries()) {
     if (protocol === first.protocol && isSecure === first.isSecure) continue;
@@ -33,8 +34,9 @@ export function parseAddresses(given: string | readonly string[]): [Address, ...
 /** Throws an InvalidArgumentError for what is no address of a service. */
 function parseAddress(address: string): Address {
   const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || url.host === '' || hasMore(url))
-    throw wrong('address', address, EXPECTED);
+  if (url === undefined || url.host === '' || hasMore(url)) {
+    throw wrong('address', withoutUser(address), EXPECTED);
+  }
   const { protocol, host, pathname } = url;
   switch (protocol) {
     case 'http:':
@@ -51,6 +53,11 @@ function parseAddress(address: string): Address {
     default:
       throw wrong('address', address, EXPECTED);
   }
+}
+
+/** An address as messages show it: what stands before an @ may be a secret. */
+function withoutUser(address: unknown): unknown {
+  return typeof address === 'string' ? address.replace(/[^/]*@/, '...@') : address;
 }
 
 /** Whether an address has what would be dropped; a key in it would be easy to log. */

@@ -259,8 +259,12 @@ describe('connect', () => {
     'http://key@127.0.0.1',
     'http://127.0.0.1?a=1',
     'grpc://127.0.0.1:50051/v1',
+    undefined,
+    5,
   ])('refuses the address %j', (address) => {
-    expect(() => connect(address)).toThrow(/^address is .*, expected an address such as http:/);
+    const make = (): Client => connect(address as string);
+    expect(make).toThrow(/^address is .*, expected an address such as http:/);
+    expect(make).not.toThrow('key@');
   });
 
   test.each([

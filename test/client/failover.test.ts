@@ -261,7 +261,7 @@ test('what is no list of nodes of one service is refused', () => {
       'address[1] is "grpc://a:1", expected the protocol of the first',
     ],
     [['http://a:1', 'https://a:1'], 'address[1] is "https://a:1", expected the protocol of'],
-    [5, 'address is 5, expected an array'],
+    [5, 'address is 5, expected an address such as'],
   ] as const) {
     const call = (): Client => connect(given as unknown as string);
     expect(call).toThrow(InvalidArgumentError);
