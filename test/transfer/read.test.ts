@@ -156,6 +156,13 @@ describe('.fvecs and .bvecs', () => {
 });
 
 describe('.jsonl', () => {
+  test('has texts of any length in a line', async () => {
+    const text = `"${'x'.repeat(20_000_000)}`;
+    const rows = await rowsOf(fileOf('v.jsonl', JSON.stringify({ vector: [1], content: text })));
+    expect(rows.map(({ fault }) => fault)).toEqual([undefined]);
+    expect(rows[0]?.columns['content'] === text).toBe(true);
+  });
+
   test('lines end by any end of a line or none, may be blank, and keep their numbers', async () => {
     const text = '\uFEFF{"a": 1}\r\n\n   \n{"a": 4}\n{"a": 5}';
     const rows = await rowsOf(fileOf('v.jsonl', text));

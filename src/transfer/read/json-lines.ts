@@ -43,7 +43,7 @@ export function jsonRow({ number, text }: Line): Row {
 }
 
 /** A text, and whether it is the key of a member. */
-const TEXTS = /"((?:[^"\\]|\\.)*)"(\s*:)?/gs;
+const TEXTS = /"((?:[^"\\]+|\\.)*)"(\s*:)?/gs;
 
 /** A key that one object of the text has twice, of which JSON.parse has kept the last. */
 function keyGivenTwice(text: string, value: object): string | undefined {
