@@ -62,7 +62,7 @@ const PAGE_OPTIONS: readonly string[] = [
   ...SCROLL_OPTIONS,
 ] satisfies readonly (keyof ScrollPageOptions)[];
 
-/** From so many points on an upsert asks for the limits of the service first. */
+/** An upsert of this many points or more asks for the limits of the service first. */
 const MANY = 10_000;
 
 const OR_BULK = '; bulk stores any number of points, in batches';
@@ -91,7 +91,7 @@ export class PointsClient implements Client {
   async upsert(points: readonly NewPoint<object>[], given: UpsertOptions = {}): Promise<Upserted> {
     const { ifAbsent = false, ...options } = members('options', given, UPSERT_OPTIONS);
     boolean('ifAbsent', ifAbsent);
-    await this.#checkLength(array('points', points), options);
+    if (array('points', points).length >= MANY) await this.#checkLength(points, options);
     // Array.from, unlike map, does not pass over what was never assigned.
     const encoded = Array.from(points, (point, at) =>
       this.#transport.encode(fullPoint(point, `points[${at}]`)),
@@ -102,7 +102,6 @@ export class PointsClient implements Client {
 
   /** Refuses points that no request can hold, before the time and the memory of encoding them. */
   async #checkLength({ length }: readonly unknown[], options: CallOptions): Promise<void> {
-    if (length < MANY) return;
     const { limits, dimension } = await this.info(options);
     const bytes = length * dimension * Float32Array.BYTES_PER_ELEMENT;
     if (length > limits.maxBatch) {

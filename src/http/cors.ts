@@ -56,10 +56,10 @@ export function tellRefusedOrigins(origins: readonly string[], logger: Logger, c
   const lines = new LogRateLimit(clock);
   return async ({ req }: Context, next: Next): Promise<void> => {
     const { origin, host } = req.headers;
-    const own = [`http://${host}`, `https://${host}`];
     if (origin !== undefined && ![ANY_ORIGIN, origin].some((one) => origins.includes(one))) {
       // A page of the service itself, such as the console, needs no leave.
-      const leftOut = own.includes(origin) ? undefined : lines.next();
+      const isOwn = [`http://${host}`, `https://${host}`].includes(origin);
+      const leftOut = isOwn ? undefined : lines.next();
       if (leftOut !== undefined) {
         const shown = origin.slice(0, LONGEST_SHOWN);
         logger.warn(

@@ -61,8 +61,8 @@ class Client:
                 cluster. Calls go to one of them, and to the next where nobody answers there, or the
                 node is frozen (noticed within 5 seconds) or not ready.
             key: An API key; methods that write need one with the role readwrite.
-            tls: What TLS needs; None for a connection without it, or by grpcs:// for one that
-                trusts whom gRPC trusts.
+            tls: What TLS needs. With None, grpcs:// trusts the authorities that gRPC trusts, and
+                other addresses use no TLS.
             timeout: Seconds that a call may take, its repeats included, unless it says otherwise.
                 More than 10^9 (31 years), such as math.inf, count as 10^9.
             retries: How often a call is repeated at most; 0 for never.

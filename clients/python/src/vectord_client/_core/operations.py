@@ -88,14 +88,14 @@ def upsert(points: Iterable[NewPoint], if_absent: bool) -> Call[Upserted]:
     return Call(UPSERT, request.SerializeToString(), read_upserted, explain=_with_bulk)
 
 
-# From so many points on an upsert asks for the limits of the service first.
+# An upsert of this many points or more asks for the limits of the service first.
 _MANY = 10_000
 
 _OR_BULK = "; bulk stores any number of points, in batches"
 
 
 def are_many(points: object) -> bool:
-    """Whether points are so many that no request may hold them."""
+    """Whether there are so many points that the limits are asked for first."""
     return isinstance(points, Sized) and len(points) >= _MANY
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-# The variables that name a proxy for gRPC, and those that name hosts which are reached without one;
+# The variables that name a proxy for gRPC, and those that name hosts reached without one. Of each,
 # the first that is set counts.
 _NAMES = ("grpc_proxy", "https_proxy", "http_proxy")
 _EXCEPT = ("no_grpc_proxy", "no_proxy", "NO_PROXY")

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from langchain_core.documents import Document
 
+from .._core.values import is_unicode
 from ..errors import invalid
 from ..ids import id_for
 from ..models import MetadataValue, NewPoint, Point, VectorLike
@@ -89,7 +90,7 @@ def to_document(point: Point) -> Document:
 
 
 def _is_key(key: object) -> bool:
-    is_plain = isinstance(key, str) and not key.startswith("$") and _is_text(key)
+    is_plain = isinstance(key, str) and not key.startswith("$") and is_unicode(key)
     return is_plain and key not in (ID_KEY, REST_KEY)
 
 
@@ -109,16 +110,7 @@ def _kind(value: object) -> type | None:
         return float if abs(value) <= GREATEST_WHOLE else None
     if isinstance(value, float):
         return float if math.isfinite(value) else None
-    return str if isinstance(value, str) and _is_text(value) else None
-
-
-def _is_text(value: str) -> bool:
-    """Whether it is Unicode: a lone half of a surrogate pair is not."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return str if isinstance(value, str) and is_unicode(value) else None
 
 
 def _json_of(rest: dict[str, Any]) -> str:
